@@ -39,14 +39,15 @@ import (
 )
 
 // Registry returns a new registry of all names that experiments of the program weir can use. A program adds its own
-// schemes to it.
+// schemes to it; other registries do not change.
 func Registry() *experiment.Registry { return cli.Registry() }
 
-// Main runs the command line of this process with a registry and returns the exit code (docs/commands.md).
+// Main runs the command line of this process with a registry and returns the exit code (docs/commands.md). It returns
+// and does not end the process.
 func Main(r *experiment.Registry) int { return cli.Main(r) }
 
-// Command works as Main with the words of a command line, for programs that run commands in their own process. It
-// formats its output for files, not for a terminal.
+// Command works as Main with the words of a command line, without the program's name, for programs that run commands in
+// their own process. It formats its output for files, not for a terminal.
 func Command(r *experiment.Registry, stdout, stderr io.Writer, words ...string) int {
 	return cli.Run(r, words, stdout, stderr, false)
 }
@@ -54,8 +55,9 @@ func Command(r *experiment.Registry, stdout, stderr io.Writer, words ...string) 
 // WarningKinds returns the kinds of all warnings that the program issues with a registry.
 func WarningKinds(r *experiment.Registry) []scheme.WarningKind { return cli.WarningKinds(r) }
 
-// Load reads and checks an experiment: one of the registry's library by its name (p4abc/fig5), or a file. Changes
-// have the form of weir run --set: "duration=300s". The caller should show the experiment's Warnings.
+// Load reads and checks an experiment: one of the registry's library by its name (p4abc/fig5), or a file. Changes have
+// the form of weir run --set: "duration=300s". The caller should show the experiment's Warnings. An InputErrors has all
+// mistakes of the file and the changes.
 func Load(r *experiment.Registry, name string, changes ...string) (*experiment.Spec, error) {
 	src, err := r.OpenExperiment(name)
 	if err != nil {
@@ -73,7 +75,8 @@ type Options struct {
 }
 
 // Run runs an experiment in the simulator until it is finished or ctx ends, and judges its claims. It writes a report
-// into the results folder, if there is one.
+// into the results folder, if there is one. Failed runs are part of the outcome. An error with an outcome means that
+// results could not be written.
 func Run(ctx context.Context, s *experiment.Spec, o Options) (*results.Outcome, error) {
 	x := run.Options{Dir: o.Dir, Jobs: o.Jobs, Fresh: o.Fresh, OnNotice: o.Notice, Executable: revision.Executable()}
 	if o.Dir != "" {

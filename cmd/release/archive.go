@@ -19,9 +19,9 @@ type entry struct {
 	program bool
 }
 
-// compress returns an archive of files in a folder of the given name. It contains no data of this machine: all files
-// have the same time and the owner root, and are sorted by name.
-func compress(folder string, at time.Time, content []entry) ([]byte, error) {
+// compress returns a .tar.gz archive of files in a folder of the given name. It contains no data of this machine: all
+// files have the time modified and the owner root, and are sorted by name.
+func compress(folder string, modified time.Time, content []entry) ([]byte, error) {
 	content = slices.SortedFunc(slices.Values(content), func(a, b entry) int { return strings.Compare(a.name, b.name) })
 	var b bytes.Buffer
 	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
@@ -35,7 +35,7 @@ func compress(folder string, at time.Time, content []entry) ([]byte, error) {
 			mode = 0o755
 		}
 		h := &tar.Header{Typeflag: tar.TypeReg, Name: folder + "/" + e.name, Size: int64(len(e.data)), Mode: mode,
-			ModTime: at, Format: tar.FormatUSTAR}
+			ModTime: modified, Format: tar.FormatUSTAR}
 		if err := w.WriteHeader(h); err != nil {
 			return nil, fmt.Errorf("%s: %w", e.name, err)
 		}

@@ -21,8 +21,8 @@ import (
 	"github.com/google/licensecheck"
 )
 
-// listComponents returns the components of a program in CycloneDX format: the module, all modules compiled into it
-// according to the program itself, and the standard library.
+// listComponents returns the components of a program in CycloneDX format as JSON: the module, all modules compiled into
+// it according to the program itself, and the standard library. The argument binary is the program's file.
 func (s *source) listComponents(platform, binary string) ([]byte, error) {
 	info, err := buildinfo.ReadFile(binary)
 	if err != nil {
@@ -78,7 +78,8 @@ func (s *source) listComponents(platform, binary string) ([]byte, error) {
 // packageURL returns the package URL of a module.
 func packageURL(path, version string) string { return "pkg:golang/" + path + "@" + version }
 
-// listModules returns the modules of a program without its own, sorted by path.
+// listModules returns the modules of a program without its own and with the standard library (std), sorted by path.
+// Replaced modules are named by their replacement.
 func listModules(info *debug.BuildInfo) []debug.Module {
 	all := []debug.Module{{Path: "std", Version: strings.TrimPrefix(info.GoVersion, "go")}}
 	for _, m := range info.Deps {
@@ -94,7 +95,8 @@ func listModules(info *debug.BuildInfo) []debug.Module {
 // legal matches the names of files that must accompany a module.
 var legal = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents|copyright)([.-].*)?$`)
 
-// collectLicences returns the licences of all modules of a program. They must accompany the program.
+// collectLicences returns the licences of all modules of a program. They must accompany the program. A module without a
+// licence file is an error. The folder dir has the main module.
 func collectLicences(dir, binary string) ([]byte, error) {
 	info, err := buildinfo.ReadFile(binary)
 	if err != nil {
@@ -166,7 +168,8 @@ func findLicences(folder string) (ids []string, err error) {
 // granting matches the names of legal files with the text of a licence.
 var granting = regexp.MustCompile(`(?i)^(licen[cs]e|copying)`)
 
-// foldersOf returns the folders of the modules' files on this machine.
+// foldersOf returns the folders of the modules' files on this machine, in the order of all. It downloads missing
+// modules.
 func foldersOf(dir string, all []debug.Module) (folders []string, err error) {
 	args := []string{"mod", "download", "-json"}
 	for _, m := range all {

@@ -32,7 +32,8 @@ type source struct {
 	time                 time.Time // commit's time, used for all files of the release
 }
 
-// makeRelease makes the release of a commit of the repository around a folder, and returns the names of the files.
+// makeRelease makes the release of a commit of the repository around a folder, and returns the sorted paths of the
+// files. It writes only into the folder Out, which must be new or empty. The site is made only for this platform.
 func (o *options) makeRelease(repository string) ([]string, error) {
 	for _, p := range o.Platforms {
 		if !plainPlatform.MatchString(p) {
@@ -77,7 +78,8 @@ func (o *options) makeRelease(repository string) ([]string, error) {
 	return publish(o.Out, files)
 }
 
-// checkOut writes the files of a commit into a folder with git archive: the release has no file of a work tree.
+// checkOut writes the files of a commit into the folder dir with git archive: the release has no file of a work tree.
+// An empty version is taken from git describe.
 func checkOut(repository, commit, version, dir string) (*source, error) {
 	s := &source{dir: dir, version: version}
 	var err error
@@ -171,7 +173,8 @@ func (s *source) build(program, platform, pgo, binary string) error {
 	return nil
 }
 
-// pack adds a platform's archive and list of components to the files of the release.
+// pack adds a platform's archive and list of components to the files of the release, by name. The folder has the
+// programs.
 func (s *source) pack(files map[string][]byte, platform, folder string) error {
 	name := "weir-" + s.version + "-" + strings.ReplaceAll(platform, "/", "-")
 	binary := filepath.Join(folder, mainProgram)
@@ -206,7 +209,7 @@ func (s *source) pack(files map[string][]byte, platform, folder string) error {
 	return nil
 }
 
-// addSite adds the documentation site, which the program itself makes.
+// addSite adds the documentation site, which the program binary itself makes in dir.
 func (s *source) addSite(files map[string][]byte, binary, dir string) error {
 	if out, err := exec.Command(binary, "docs", "--site", dir).CombinedOutput(); err != nil {
 		return fmt.Errorf("weir docs: %w\n%s", err, out)
@@ -232,7 +235,7 @@ func (s *source) addSite(files map[string][]byte, binary, dir string) error {
 	return err
 }
 
-// publish writes the files of a release with their checksums, and returns the sorted names.
+// publish writes the files of a release with their checksums, and returns the sorted paths.
 func publish(dir string, files map[string][]byte) (written []string, err error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err

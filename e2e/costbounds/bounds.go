@@ -62,7 +62,7 @@ func Read(in io.Reader) (Bounds, error) {
 	return held, lines.Err()
 }
 
-// readHeading reads the line that begins a record.
+// readHeading reads the line that begins a record. It returns the record's day and its release of Go.
 func readHeading(line string) (day, release string, err error) {
 	m := heading.FindStringSubmatch(line)
 	if m == nil {
@@ -82,7 +82,8 @@ func checkReason(why string) error {
 	return nil
 }
 
-// readBound reads the words of a line of a record; moved has the keys that the record has moved already.
+// readBound sets a bound from the words of a line of a record, or deletes it if its value is the word gone. The map
+// moved has the keys that the record has moved already. A key that moves twice is an error.
 func (b Bounds) readBound(words []string, release string, moved map[BoundKey]bool) error {
 	if len(words) != 3 {
 		return fmt.Errorf("%q is no bound; it has a workload, a figure and a number", strings.Join(words, " "))
@@ -116,7 +117,8 @@ func (b Bounds) readBound(words []string, release string, moved map[BoundKey]boo
 }
 
 // CheckAll compares the measured figures with their bounds. It returns all that is wrong, including bounds of figures
-// that are no longer measured, unless absent reports that this machine cannot measure their figure.
+// that are no longer measured, unless absent reports that this machine cannot measure their figure. The argument
+// present is the running release of Go.
 func (b Bounds) CheckAll(measured map[BoundKey]float64, present string,
 	absent func(figure string) bool) (wrong []string) {
 	wrong = b.Compare(measured, present)
@@ -128,7 +130,7 @@ func (b Bounds) CheckAll(measured map[BoundKey]float64, present string,
 	return wrong
 }
 
-// Compare describes each measured figure that breaks its bound. present is the running release of Go.
+// Compare describes each measured figure that breaks its bound. The argument present is the running release of Go.
 func (b Bounds) Compare(measured map[BoundKey]float64, present string) (wrong []string) {
 	for _, k := range sortedKeys(measured) {
 		f, ok := findFigure(k.Figure)
@@ -142,7 +144,8 @@ func (b Bounds) Compare(measured map[BoundKey]float64, present string) (wrong []
 	return wrong
 }
 
-// Record returns the record to append to a file of bounds so that moved bounds are valid; nil if no bound has moved.
+// Record returns the record to append to a file of bounds so that moved bounds are valid, nil if no bound has moved.
+// The record has the release present of Go, the day and the reason why.
 func (b Bounds) Record(measured map[BoundKey]float64, present string, day time.Time, why string) ([]byte, error) {
 	if err := checkReason(why); err != nil {
 		return nil, err

@@ -46,7 +46,7 @@ func CountInstructions(binary, experiment, dir string) (perHop float64, err erro
 }
 
 // CountRunInstructions runs weir with an experiment and returns the instructions of the whole process, from its start
-// to the report.
+// to the report. It writes callgrind's files into dir.
 func CountRunInstructions(binary, experiment, dir string) (float64, error) {
 	_, counts, err := runCallgrind(dir, "--instr-atstart=yes", binary, "run", experiment, "--fresh", "--out",
 		filepath.Join(dir, "results"))
@@ -57,7 +57,7 @@ func CountRunInstructions(binary, experiment, dir string) (float64, error) {
 }
 
 // runCallgrind runs a command under callgrind, and returns its output and callgrind's profiles, which it writes into
-// dir.
+// dir. The argument start is callgrind's option that decides when counting starts.
 func runCallgrind(dir, start string, command ...string) (out string, profiles []byte, err error) {
 	profile := filepath.Join(dir, "callgrind.out")
 	run := exec.Command("valgrind", append([]string{"--tool=callgrind", start, "--callgrind-out-file=" + profile},
@@ -87,7 +87,7 @@ func runCallgrind(dir, start string, command ...string) (out string, profiles []
 // total matches the sum of a profile.
 var total = regexp.MustCompile(`(?m)^totals: (\d+)$`)
 
-// SumPerHop returns the sum of callgrind's profiles per packet-hop.
+// SumPerHop returns the sum of the instructions in callgrind's profiles, divided by the number of packet-hops.
 func SumPerHop(profiles []byte, hops uint64) (float64, error) {
 	sum := uint64(0)
 	for _, m := range total.FindAllSubmatch(profiles, -1) {

@@ -18,8 +18,9 @@ type RunCosts struct{ Events, PerPacket, PerFlow float64 }
 // maxCounts is the maximum number of times that Count runs an experiment.
 const maxCounts = 3
 
-// Count executes the two runs, again while holds returns false for the counts so far. The runtime and the program's
-// other goroutines allocate, too, which adds to a run's allocations at random: the smallest number counts.
+// Count executes the two runs of the experiment with this name. It repeats them, at most maxCounts times in total,
+// until holds returns true for the smallest counts so far. The runtime and the program's other goroutines allocate,
+// too, which adds to a run's allocations at random: the smallest number counts.
 func Count(r *experiment.Registry, name string, holds func(*RunCosts) bool) (*RunCosts, error) {
 	src, err := r.OpenExperiment(name)
 	if err != nil {
@@ -77,7 +78,8 @@ func countRun(c *sim.Config) (tally, error) {
 	return x, nil
 }
 
-// compareRuns returns the costs of packets and flows from the tallies of the two runs.
+// compareRuns returns the costs of packets and flows from the tallies of the two runs. An error is a second run without
+// enough additional packets.
 func compareRuns(runs [2]tally) (*RunCosts, error) {
 	short, long := runs[0], runs[1]
 	if long.packets < short.packets*5/4 || long.flows == 0 {
@@ -99,9 +101,9 @@ func readMemory() *runtime.MemStats {
 	return &m
 }
 
-// MeasureMemory returns the bytes that an experiment uses once its run is built, or with carriedOut at the run's end,
+// MeasureMemory returns the bytes that the experiment text uses once its run is built, or with atEnd at the run's end,
 // including the result.
-func MeasureMemory(r *experiment.Registry, text string, carriedOut bool) (float64, error) {
+func MeasureMemory(r *experiment.Registry, text string, atEnd bool) (float64, error) {
 	before := readMemory().HeapAlloc
 	src := &experiment.Source{Name: "memory", File: "memory.yaml", Data: []byte(text)}
 	exp, err := plan.Load(r, src, experiment.Options{})
@@ -117,7 +119,7 @@ func MeasureMemory(r *experiment.Registry, text string, carriedOut bool) (float6
 		return 0, err
 	}
 	var result *outcome.Result
-	if carriedOut {
+	if atEnd {
 		result = s.Run()
 	}
 	used := float64(readMemory().HeapAlloc) - float64(before)

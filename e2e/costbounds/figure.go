@@ -37,7 +37,7 @@ const (
 	otherGo = 0.10
 )
 
-// findFigure returns a figure by its name.
+// findFigure returns the figure with this name, and whether there is one.
 func findFigure(name string) (*Figure, bool) {
 	for i := range Figures {
 		if Figures[i].Name == name {
@@ -47,8 +47,8 @@ func findFigure(name string) (*Figure, bool) {
 	return nil, false
 }
 
-// CheckBound returns an error if a measured figure breaks its bound. recorded is the bound's release of Go, present the
-// running one, as in go1.26.8.
+// CheckBound returns an error if a measured figure breaks its bound. The argument recorded is the bound's release of
+// Go, present the running one, as in go1.26.8.
 func (f *Figure) CheckBound(bound, measured float64, recorded, present string) error {
 	most, least := bound+f.noiseOf(bound), bound*(1-gain)-f.MinNoise
 	other := f.Compiled && minorRelease(recorded) != minorRelease(present)
@@ -78,7 +78,7 @@ func (f *Figure) HasMoved(bound, measured float64) bool {
 	return math.Abs(measured-bound) > f.noiseOf(bound) && f.format(measured) != f.format(bound)
 }
 
-// noiseOf returns the difference between repeated figures at a bound.
+// noiseOf returns the largest difference between a bound and a repeated figure that counts as noise.
 func (f *Figure) noiseOf(bound float64) float64 { return bound*f.Noise + f.MinNoise }
 
 // format returns x with the recorded decimals.

@@ -43,7 +43,7 @@ var tokens = []string{"&a ", "*a", "<<: ", "!!binary ", "|\n", ">\n", "? ", "- "
 	"ns", "Gbps",
 	"packets", "KB", strings.Repeat("[", 60), strings.Repeat("x", 3000)}
 
-// Text returns a text with one to four damages.
+// Text returns a copy of a text with one to four damages.
 func (m *Mutator) Text(data []byte) []byte {
 	data = slices.Clone(data)
 	for range m.countDamages() {
@@ -78,7 +78,7 @@ func (m *Mutator) Text(data []byte) []byte {
 	return data
 }
 
-// mutateBinary returns a file of fields, lengths and blocks with one to four damages.
+// mutateBinary returns a copy of a file of fields, lengths and blocks with one to four damages.
 func (m *Mutator) mutateBinary(data []byte) []byte {
 	data = slices.Clone(data)
 	for range m.countDamages() {
@@ -107,10 +107,10 @@ func (m *Mutator) mutateBinary(data []byte) []byte {
 // countDamages returns the number of a mutant's damages: mostly one, which leaves more of the input to read.
 func (m *Mutator) countDamages() int { return max(1, m.random.IntN(7)-2) }
 
-// pick returns a random element.
-func (m *Mutator) pick(of []string) string { return of[m.random.IntN(len(of))] }
+// pick returns a random one of the choices.
+func (m *Mutator) pick(choices []string) string { return choices[m.random.IntN(len(choices))] }
 
-// replaceMatch changes a random match of a pattern.
+// replaceMatch changes a random match of a pattern. It returns data as it is if the pattern has no match.
 func (m *Mutator) replaceMatch(data []byte, pattern *regexp.Regexp, change func(string) string) []byte {
 	found := pattern.FindAllIndex(data, -1)
 	if len(found) == 0 {
@@ -134,10 +134,10 @@ func (m *Mutator) misspell(w string) string {
 	return string(r)
 }
 
-// insertAt inserts bytes at a random position.
-func (m *Mutator) insertAt(data, what []byte) []byte {
+// insertAt returns data with further bytes at a random position.
+func (m *Mutator) insertAt(data, inserted []byte) []byte {
 	at := m.random.IntN(len(data) + 1)
-	return slices.Concat(data[:at], what, data[at:])
+	return slices.Concat(data[:at], inserted, data[at:])
 }
 
 // mutateLines removes, repeats or moves lines.

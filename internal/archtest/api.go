@@ -83,19 +83,21 @@ type apiWriter struct {
 	err  error
 }
 
+// writeValues prints groups of constants or variables.
 func (w *apiWriter) writeValues(all []*doc.Value) {
 	for _, v := range all {
 		w.writeDeclaration(v.Decl)
 	}
 }
 
+// writeFunctions prints functions or methods.
 func (w *apiWriter) writeFunctions(all []*doc.Func) {
 	for _, f := range all {
 		w.writeDeclaration(f.Decl)
 	}
 }
 
-// writeDeclaration prints one without its comments and its body.
+// writeDeclaration prints a declaration without its comments and its body. It removes both from d.
 func (w *apiWriter) writeDeclaration(d ast.Decl) {
 	ast.Inspect(d, func(n ast.Node) bool {
 		switch n := n.(type) {

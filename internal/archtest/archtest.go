@@ -80,6 +80,7 @@ type Violation struct {
 	Msg string
 }
 
+// String returns the place of v and its message.
 func (v Violation) String() string { return fmt.Sprintf("%v: %s", v.At, v.Msg) }
 
 // file is one parsed source file.
@@ -177,12 +178,14 @@ func Check(fsys fs.FS, module string, layers []Layer) ([]Violation, error) {
 	return c.found, nil
 }
 
+// exists reports whether fsys has a file or folder of this name. It reports false if it cannot find out.
 func exists(fsys fs.FS, name string) bool {
 	_, err := fs.Stat(fsys, name)
 	return err == nil
 }
 
-// parseFiles reads all Go files. Folders that the go command ignores are skipped.
+// parseFiles reads all Go files and groups them by folder. It skips folders that the go command ignores, and other
+// modules. A file that cannot be parsed is an error.
 func (c *checker) parseFiles(fsys fs.FS) error {
 	context := build.Default
 	context.OpenFile = func(name string) (io.ReadCloser, error) { return fsys.Open(name) }
@@ -216,7 +219,8 @@ func (c *checker) parseFiles(fsys fs.FS) error {
 	})
 }
 
-// checkVacant finds layers and packages of the table that have no Go code.
+// checkVacant adds a violation for each layer and package of the table that has no Go code. The argument folders has
+// all folders with Go files.
 func (c *checker) checkVacant(folders []string) {
 	has := func(name string) bool {
 		return slices.ContainsFunc(folders, func(f string) bool { return f == name || strings.HasPrefix(f, name+"/") })
@@ -234,7 +238,8 @@ func (c *checker) checkVacant(folders []string) {
 	}
 }
 
-// layerOf returns the row that a folder is in: of rows within rows the innermost.
+// layerOf returns the row of a folder: of rows within rows the innermost. It returns false for ok if the table has no
+// such row.
 func (c *checker) layerOf(folder string) (found Layer, ok bool) {
 	for _, r := range c.layers {
 		if (folder == r.Name || strings.HasPrefix(folder, r.Name+"/")) && len(r.Name) > len(found.Name) {
@@ -244,7 +249,7 @@ func (c *checker) layerOf(folder string) (found Layer, ok bool) {
 	return found, ok
 }
 
-// packageOf returns the package of the layer that a folder is in.
+// packageOf returns the package of the layer that a folder is in, "" for the layer's own folder.
 func (r Layer) packageOf(folder string) string {
 	rest, _ := strings.CutPrefix(strings.TrimPrefix(folder, r.Name), "/")
 	pkg, _, _ := strings.Cut(rest, "/")
@@ -261,7 +266,8 @@ func (r Layer) rankOf(pkg string) int {
 	return -1
 }
 
-// whyForbidden returns why code of a folder in layer r may not import a folder in layer other; "" if it may.
+// whyForbidden returns the reason for which code of a folder in layer r may not import the folder imported in layer
+// other. It returns "" if the code may import it.
 func (c *checker) whyForbidden(r Layer, folder string, other Layer, imported string) string {
 	if r.Name != other.Name {
 		imports, own := r.Packages[r.packageOf(folder)]
@@ -289,11 +295,13 @@ func (c *checker) whyForbidden(r Layer, folder string, other Layer, imported str
 	return ""
 }
 
+// fail adds a violation at a place of a parsed file.
 func (c *checker) fail(at token.Pos, format string, args ...any) {
 	c.found = append(c.found, Violation{c.fset.Position(at), fmt.Sprintf(format, args...)})
 }
 
-// checkImports checks a file's direct imports.
+// checkImports checks the direct imports of a file in a folder of layer r, and records the allowed ones of the module's
+// packages as edges.
 func (c *checker) checkImports(r Layer, folder string, f *file) {
 	for _, spec := range f.Imports {
 		p, _ := strconv.Unquote(spec.Path.Value)
@@ -372,14 +380,14 @@ func (c *checker) checkDependencies(folder string) {
 	}
 }
 
-// mayDepend returns why a folder may not depend on another one; "" if it may.
-func (c *checker) mayDepend(folder, on string) string {
+// mayDepend returns the reason for which a folder may not depend on the folder imported, "" if it may.
+func (c *checker) mayDepend(folder, imported string) string {
 	r, _ := c.layerOf(folder)
-	other, _ := c.layerOf(on)
-	return c.whyForbidden(r, folder, other, on)
+	other, _ := c.layerOf(imported)
+	return c.whyForbidden(r, folder, other, imported)
 }
 
-// checkSyntax checks what needs no types.
+// checkSyntax checks the statements of a pure file that need no types: goroutines and channels.
 func (c *checker) checkSyntax(f *file) {
 	ast.Inspect(f.File, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -446,7 +454,8 @@ func (c *checker) Import(p string) (*types.Package, error) {
 	return pkg, nil
 }
 
-// checkTyped checks what needs types: order of maps, and the global random stream.
+// checkTyped checks the statements of a pure file that need types: ranges over maps without a reason, and the global
+// random stream.
 func (c *checker) checkTyped(f *file, info *types.Info) {
 	allowed := map[int]bool{} // lines of statements whose order does not matter
 	for _, group := range f.Comments {

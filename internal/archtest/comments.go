@@ -53,8 +53,8 @@ type commentChecker struct {
 	found []string
 }
 
-// require adds name unless it is not exported or one of the comments begins with it.
-func (c *commentChecker) require(name *ast.Ident, as string, comments ...*ast.CommentGroup) {
+// require adds name unless it is not exported or one of the comments begins with it. The result lists it as label.
+func (c *commentChecker) require(name *ast.Ident, label string, comments ...*ast.CommentGroup) {
 	if !name.IsExported() {
 		return
 	}
@@ -63,7 +63,7 @@ func (c *commentChecker) require(name *ast.Ident, as string, comments ...*ast.Co
 			return
 		}
 	}
-	c.found = append(c.found, fmt.Sprintf("%s:%d: %s", c.file, c.fset.Position(name.Pos()).Line, as))
+	c.found = append(c.found, fmt.Sprintf("%s:%d: %s", c.file, c.fset.Position(name.Pos()).Line, label))
 }
 
 // beginsWith reports whether a comment begins with a name, before which an article may be.
@@ -77,15 +77,15 @@ func beginsWith(comment, name string) bool {
 
 // checkFunction requires a comment of a function, or of a method of an exported type.
 func (c *commentChecker) checkFunction(d *ast.FuncDecl) {
-	as := d.Name.Name
+	label := d.Name.Name
 	if d.Recv != nil {
 		receiver := receiverName(d.Recv.List[0].Type)
 		if !ast.IsExported(receiver) {
 			return
 		}
-		as = receiver + "." + as
+		label = receiver + "." + label
 	}
-	c.require(d.Name, as, d.Doc)
+	c.require(d.Name, label, d.Doc)
 }
 
 // receiverName returns the name of a receiver's type.

@@ -65,11 +65,13 @@ func CheckExamples(fsys fs.FS) (found []Violation, err error) {
 	return found, err
 }
 
+// isExample reports whether a declaration is an Example of a package or of one of its names.
 func isExample(d ast.Decl) bool {
 	fn, ok := d.(*ast.FuncDecl)
 	return ok && fn.Recv == nil && strings.HasPrefix(fn.Name.Name, "Example")
 }
 
+// importsTesting reports whether an import is package testing.
 func importsTesting(i *ast.ImportSpec) bool {
 	p, _ := strconv.Unquote(i.Path.Value)
 	return p == "testing"

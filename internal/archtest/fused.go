@@ -24,7 +24,8 @@ func (c *checker) checkFused(f *file, info *types.Info) {
 	}
 }
 
-// visit sees statements in the order of the source.
+// visit checks a node, and records variables that hold products. ast.Inspect calls it in the order of the source. It
+// returns false if it has inspected the parts of n itself.
 func (x *fusion) visit(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.BinaryExpr:
@@ -65,7 +66,8 @@ func (x *fusion) real(e ast.Expr) bool {
 	return ok && b.Info()&types.IsFloat != 0
 }
 
-// product reports whether an expression is a product, or its negative, that has not been rounded.
+// product reports whether an expression is a product, or its negative, that has not been rounded. A variable with such
+// a value is one, too.
 func (x *fusion) product(e ast.Expr) bool {
 	switch e := e.(type) {
 	case *ast.ParenExpr:
@@ -78,7 +80,7 @@ func (x *fusion) product(e ast.Expr) bool {
 	return x.held[types.ExprString(e)]
 }
 
-// added is an operand of a sum or a difference.
+// added reports a violation if an operand of a sum or a difference is a product that has not been rounded.
 func (x *fusion) added(e ast.Expr) {
 	if x.product(e) {
 		x.fail(e.Pos(), "a product is added that is not rounded, so that other machines have other bits: convert it with "+

@@ -180,7 +180,7 @@ func (c *mentionChecker) addMember(p *declarations, owner, name string) {
 	}
 }
 
-// embeddedName returns the name of the field of an embedded type; "" of a union of types.
+// embeddedName returns the name of the field of an embedded type, "" for a union of types.
 func embeddedName(t ast.Expr) string {
 	if star, ok := t.(*ast.StarExpr); ok {
 		t = star.X
@@ -194,8 +194,9 @@ func embeddedName(t ast.Expr) string {
 // maxEmbedding limits the depth of embedded types that hasMember follows.
 const maxEmbedding = 8
 
-// hasMember reports whether a type of p has a field or method, also by embedding up to a depth. It returns true for a
-// type with a part from outside the module, because the members of that part are unknown.
+// hasMember reports whether the type owner of p has a field or method of this name. It follows embedded types up to a
+// depth, 0 at the type itself. It returns true for a type with a part from outside the module, because the members of
+// that part are unknown.
 func (c *mentionChecker) hasMember(p *declarations, owner, name string, depth int) bool {
 	if p.members[owner][name] || depth > maxEmbedding {
 		return true
@@ -285,7 +286,7 @@ func (c *mentionChecker) checkFile(folder string, f *file) {
 	c.checkDocs(s)
 }
 
-// declarationsOf returns the declarations of an import path; nil for packages from outside the module.
+// declarationsOf returns the declarations of an import path, nil for packages from outside the module.
 func (c *mentionChecker) declarationsOf(importPath string) *declarations {
 	if importPath == c.module {
 		return c.folders["."]
@@ -296,7 +297,7 @@ func (c *mentionChecker) declarationsOf(importPath string) *declarations {
 	return nil
 }
 
-// fail adds a violation unless the name is an exception.
+// fail adds a violation unless the name is an exception. It records exceptions that are needed.
 func (c *mentionChecker) fail(s *mentionScope, at token.Pos, name, format string, args ...any) {
 	key := s.name + ": " + name
 	if c.allowed[key] != "" {

@@ -77,7 +77,8 @@ func CheckSizes(fsys fs.FS, exceptions []Exception) (found []Violation, err erro
 	return found, err
 }
 
-// linesOf checks the lines of one file. A row of a Markdown table cannot be broken.
+// linesOf returns a violation for each line of a file that is longer than maxLine. A row of a Markdown table cannot be
+// broken and may be longer.
 func linesOf(name, src string) (found []Violation) {
 	at := token.Position{Filename: name, Column: 1}
 	for line := range strings.Lines(src) {
@@ -92,7 +93,9 @@ func linesOf(name, src string) (found []Violation) {
 	return found
 }
 
-// sizesOf checks one file of Go.
+// sizesOf returns a violation for each function or function literal of a Go file that is longer than maxFunction, and
+// for a file longer than maxFile. The function excused reports whether an exception allows the length. A file that
+// cannot be parsed is an error.
 func sizesOf(name, src string, excused func(file, function string) bool) (found []Violation, err error) {
 	fail := func(line int, format string, args ...any) {
 		at := token.Position{Filename: name, Line: line, Column: 1}
@@ -131,7 +134,7 @@ func sizesOf(name, src string, excused func(file, function string) bool) (found 
 	return found, nil
 }
 
-// findOutermost are the function literals of variables that stand in no other.
+// findOutermost returns the function literals in the values of variables, without those inside other literals.
 func findOutermost(v *ast.ValueSpec) (all []*ast.FuncLit) {
 	ast.Inspect(v, func(n ast.Node) bool {
 		l, ok := n.(*ast.FuncLit)
@@ -143,7 +146,7 @@ func findOutermost(v *ast.ValueSpec) (all []*ast.FuncLit) {
 	return all
 }
 
-// functionName is a function's name, with its receiver's type in front.
+// functionName returns a function's name. The type of its receiver, if it has one, is in front: Packet.Emit.
 func functionName(fn *ast.FuncDecl) string {
 	if fn.Recv == nil || len(fn.Recv.List) == 0 {
 		return fn.Name.Name

@@ -43,6 +43,7 @@ func (l *library) open() error {
 	return nil
 }
 
+// Import type-checks a package of the standard library. The caller calls open first.
 func (l *library) Import(path string) (*types.Package, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -82,7 +82,7 @@ func CheckTypes(fsys fs.FS, exceptions []TypeException) (found []Violation, err 
 }
 
 // overLimit compares a count with the limit of all types, or with an exception's count, 0 without one. An exception has
-// to be above the limit and exact.
+// to be above the limit and exact. In messages, name is the type and what is "methods" or "fields".
 func overLimit(at token.Position, name, what string, count, limit, exception int) []Violation {
 	switch {
 	case exception == 0 && count > limit:
@@ -95,7 +95,7 @@ func overLimit(at token.Position, name, what string, count, limit, exception int
 	return nil
 }
 
-// addTypes adds what one file declares.
+// addTypes adds the types and methods that the file src declares. Its key of a type is folder.Type.
 func addTypes(types map[string]*declaredType, name, src string) error {
 	fset := token.NewFileSet()
 	f, err := parser.ParseFile(fset, name, src, parser.SkipObjectResolution)
@@ -129,8 +129,8 @@ func addTypes(types map[string]*declaredType, name, src string) error {
 	return nil
 }
 
-// countFields returns the number of fields of a struct; 0: it is another type. An embedded type is one field. The
-// fields of an anonymous struct count as well, also in a list, an array, a map or behind a pointer.
+// countFields returns the number of fields of a struct, 0 for another type. An embedded type is one field. The fields
+// of an anonymous struct count as well, also in a list, an array, a map or behind a pointer.
 func countFields(t ast.Expr) (n int) {
 	s, ok := t.(*ast.StructType)
 	if !ok {

@@ -27,7 +27,8 @@ type File struct {
 	ended bool
 }
 
-// Create begins a file. The caller must call Commit, which moves it to its place, or Discard, which removes it.
+// Create begins a file at place, which appears there only when it is committed. The caller must call Commit, which
+// moves it to its place, or Discard, which removes it. The folder must exist.
 func Create(place string) (*File, error) {
 	killpoint.Reach(killpoint.Before, "create", place)
 	for {
@@ -51,8 +52,8 @@ func Create(place string) (*File, error) {
 	}
 }
 
-// Claim is Create for a file with one writer at a time. It returns ErrTaken while another writer, in this or another
-// living process, has begun it and neither committed nor discarded it.
+// Claim works as Create for a file with one writer at a time. It returns ErrTaken while another writer, in this or
+// another living process, has begun it and neither committed nor discarded it. On systems without locks it never does.
 func Claim(place string) (*File, error) {
 	base := filepath.Base(place)
 	name := filepath.Join(filepath.Dir(place), prefix+strings.TrimSuffix(base, filepath.Ext(base)))
@@ -88,7 +89,9 @@ func isLinked(f *os.File) bool {
 	return err == nil && os.SameFile(open, named)
 }
 
-// Commit moves the file to its place once all of it is on the disk. After an error the previous file is unchanged.
+// Commit moves the file to its place once all of it is on the disk, with mode 0644, and closes it. After an error the
+// previous file is unchanged and the new one is removed. The last error may be of the folder's sync, with the file in
+// its place.
 func (f *File) Commit() error {
 	err := f.Chmod(0o644)
 	if err == nil {
@@ -128,7 +131,8 @@ func Remove(name string) error {
 	return os.Remove(name)
 }
 
-// Write writes a complete file: a reader gets the old one or the new one, never a part, even after a power failure.
+// Write writes a complete file: a reader gets the old one or the new one, never a part, even after a power failure. The
+// folder must exist.
 func Write(place string, data []byte) error {
 	f, err := Create(place)
 	if err != nil {
@@ -141,7 +145,7 @@ func Write(place string, data []byte) error {
 	return f.Commit()
 }
 
-// MkdirAll makes folders as os.MkdirAll does; they persist after a power failure.
+// MkdirAll makes folders as os.MkdirAll does; they persist after a power failure. An existing folder is no error.
 func MkdirAll(dir string) error {
 	if info, err := os.Stat(dir); err == nil && info.IsDir() {
 		return nil
@@ -232,7 +236,7 @@ func escape(dir string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(dir)
 }
 
-// Lock waits until this process alone has locked a folder; the returned function unlocks it. A folder that cannot be
+// Lock waits until only this process has locked a folder; the returned function unlocks it. A folder that cannot be
 // locked stays unlocked.
 func Lock(dir string) (unlock func()) {
 	f, err := os.Open(dir)

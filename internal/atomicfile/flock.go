@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lock locks an open file until it is closed. It returns ErrTaken if another process has locked it, errNoLocks without
-// locks.
+// lock locks an open file for one process until it is closed, without waiting. It returns ErrTaken if another open file
+// has the lock, and errNoLocks without locks.
 func lock(f *os.File) error {
 	for {
 		switch err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err {

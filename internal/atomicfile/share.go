@@ -11,7 +11,7 @@ import (
 
 // JoinShared joins the living processes that share the file place with the same text. The returned function leaves
 // them, and the last one removes the file. If they share another text, joined is false, leave is nil and with is that
-// text. The file's folder must exist.
+// text, up to maxExtraText bytes longer than text. The file's folder must exist.
 func JoinShared(place, text string) (leave func(), joined bool, with string, err error) {
 	dir := filepath.Dir(place)
 	name := filepath.Join(dir, prefix+filepath.Base(place))

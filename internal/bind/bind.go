@@ -14,8 +14,9 @@ func (e *EveryAddressError) Error() string {
 	return fmt.Sprintf("%q stands for every address of this machine", e.Address)
 }
 
-// ParseHost returns the host of an ADDRESS:PORT to listen at. It is an error if that is every address of the machine:
-// an empty host or an unspecified address, also as an IPv4-mapped address or with a zone. Names are not resolved.
+// ParseHost returns the host of an ADDRESS:PORT to listen at. It returns an EveryAddressError for every address of the
+// machine: an empty host or an unspecified address, also as an IPv4-mapped address or with a zone. Names are not
+// resolved, and the port is not checked.
 func ParseHost(address string) (string, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -53,7 +54,8 @@ func checkListener(l net.Listener, address string) error {
 	return nil
 }
 
-// IsLoopback reports whether a host is only this machine's: localhost or a loopback address.
+// IsLoopback reports whether a host is only this machine's: localhost or a loopback address. Other names are not
+// resolved and count as not loopback.
 func IsLoopback(host string) bool { return host == "localhost" || parseHost(host).IsLoopback() }
 
 // parseHost returns the address of a host without an IPv4-mapped form and without a zone; the zero value is no address.

@@ -110,7 +110,8 @@ type program struct {
 	folder string // of its results
 }
 
-// buildCommit builds the program of a commit in a work tree of its own, which is removed, unless it is there.
+// buildCommit builds the program of a commit in a temporary work tree, unless the program is there already. It removes
+// the work tree.
 func buildCommit(root, commit string) (program, error) {
 	id, err := runForOutput(root, "git", "rev-parse", "--verify", commit+"^{commit}")
 	if err != nil {
@@ -161,7 +162,7 @@ func buildHere(root string) (program, error) {
 	return program{binary, folder}, os.Rename(built, binary)
 }
 
-// listExperiments returns the names of the program's catalogue.
+// listExperiments returns the names of the experiments in the program's catalogue.
 func (p program) listExperiments() ([]string, error) {
 	out, err := runForOutput(p.folder, p.binary, "list")
 	if err != nil {
@@ -183,7 +184,7 @@ type outcomeFile struct {
 	}
 }
 
-// readResults runs an experiment, unless its results are there, and reads them.
+// readResults runs an experiment, in full or its quick variant, unless its results are there, and reads them.
 func (p program) readResults(name string, full bool) (*outcomeFile, error) {
 	variant := "quick"
 	if full {
@@ -211,7 +212,8 @@ func (p program) readFolder(name, out string, full bool) (*outcomeFile, error) {
 	return o, readResult(out, "runs.json", o)
 }
 
-// readResult reads a JSON file of the one results folder in out.
+// readResult reads the JSON file of this name in the one results folder in out. It stores the value in into, as
+// json.Unmarshal does.
 func readResult(out, name string, into any) error {
 	files, err := filepath.Glob(filepath.Join(out, "*", name))
 	if err != nil || len(files) != 1 {
@@ -233,7 +235,8 @@ func isInterrupted(err error) bool {
 // difference is one row of the table: a verdict that changed or a measure that moved.
 type difference struct{ experiment, what, before, after, note string }
 
-// compareExperiment runs an experiment with both programs, as far as they have it.
+// compareExperiment runs an experiment with both programs and returns the differences. The argument old reports whether
+// base has the experiment, now whether here has it. If one lacks it, that is the only difference.
 func compareExperiment(base, here program, name string, full, old, now bool) ([]difference, error) {
 	if !old || !now {
 		word := map[bool]string{true: "yes", false: "no"}
@@ -250,7 +253,7 @@ func compareExperiment(base, here program, name string, full, old, now bool) ([]
 	return append(changedVerdicts(name, a, b), movedMeasures(name, a, b)...), nil
 }
 
-// changedVerdicts returns the claims with different verdicts, or on one side only.
+// changedVerdicts returns the claims of an experiment with different verdicts, or on one side only.
 func changedVerdicts(name string, a, b *outcomeFile) (rows []difference) {
 	verdicts := func(o *outcomeFile) map[string]string {
 		v := map[string]string{}
@@ -268,7 +271,8 @@ func changedVerdicts(name string, a, b *outcomeFile) (rows []difference) {
 	return rows
 }
 
-// movedMeasures returns a row for each measure that moved at some point: the point where it moved most.
+// movedMeasures returns a row for each measure that moved by more than movedShare at some point: the point where it
+// moved most.
 func movedMeasures(name string, a, b *outcomeFile) (rows []difference) {
 	before, after := a.meansByMeasure(), b.meansByMeasure()
 	for _, measure := range unionOfKeys(before, after) {
@@ -352,7 +356,8 @@ func addNumbers(name, element string, raw json.RawMessage, add func(leaf, elemen
 	}
 }
 
-// relativeDifference returns how far y is from x, relative to the larger of the two.
+// relativeDifference returns the distance between x and y, relative to the larger of the two. It returns 0 if they are
+// equal.
 func relativeDifference(x, y float64) float64 {
 	if x == y {
 		return 0
@@ -360,6 +365,7 @@ func relativeDifference(x, y float64) float64 {
 	return math.Abs(y-x) / max(math.Abs(x), math.Abs(y))
 }
 
+// formatMean returns a mean as a text of four digits, or a dash if it is not there.
 func formatMean(x float64, there bool) string {
 	if !there {
 		return "–"
@@ -367,6 +373,7 @@ func formatMean(x float64, there bool) string {
 	return strconv.FormatFloat(x, 'g', 4, 64)
 }
 
+// orDash returns s, or a dash if s is empty.
 func orDash(s string) string {
 	if s == "" {
 		return "–"
@@ -386,7 +393,7 @@ func unionOfKeys[V any](a, b map[string]V) []string {
 	return slices.Compact(keys)
 }
 
-// printChanges prints the table.
+// printChanges prints the table of differences, or that there are no differences.
 func printChanges(out io.Writer, rows []difference) error {
 	if len(rows) == 0 {
 		_, err := fmt.Fprintln(out, "no verdict changed, and no measure moved by more than 1 %")

@@ -43,7 +43,8 @@ func coverageCommand(root string, args []string) error {
 }
 
 // compareCoverage prints two coverages by package and their difference. It returns an error if a package of
-// coveredLayers lost more than maxLost, or exists and has no coverage any more.
+// coveredLayers lost more than maxLost, or exists and has no coverage any more. The function exists reports whether the
+// work tree has a folder.
 func compareCoverage(out io.Writer, before, after map[string]float64, exists func(folder string) bool) error {
 	var lost []string
 	fmt.Fprintf(out, "%-40s %7s %7s %7s\n", "package", "before", "after", "change")
@@ -71,7 +72,8 @@ func compareCoverage(out io.Writer, before, after map[string]float64, exists fun
 	return nil
 }
 
-// coverageOf runs the tests of a work tree and returns the coverage by package, in percent.
+// coverageOf runs the tests of a work tree and returns the coverage by package, in percent. It prints failures of
+// packages to standard error. An error is a result without any coverage.
 func coverageOf(dir string) (map[string]float64, error) {
 	cmd := exec.Command("go", "test", "-pgo=off", "-vet=off", "-cover", "./...")
 	cmd.Dir, cmd.Stderr = dir, os.Stderr

@@ -115,7 +115,7 @@ func hasOddWord(name string) bool {
 	return false
 }
 
-// readBounds parses a file of bounds. The file's name is for errors.
+// readBounds parses a file of bounds and returns the numbers by their names. The file's name is for errors.
 func readBounds(file, text string) (map[string]int, error) {
 	bounds := map[string]int{}
 	if text = strings.TrimSpace(text); text == "" {
@@ -173,7 +173,8 @@ func checkLanguage(root string, files []string, out io.Writer) error {
 	return nil
 }
 
-// raisedBounds compares bounds with their smallest values in the commits of this branch that touched their file.
+// raisedBounds returns a message for each bound that is above its smallest value in the commits of this branch that
+// touched file.
 func raisedBounds(root, file string, bounds map[string]int) (raised []string, err error) {
 	// A merge counts as one commit: bounds of the branch that it merges were of other source.
 	commits, err := runForOutput(root, "git", "log", "--first-parent", "--diff-filter=AM", "--format=%H", "--", file)
@@ -216,7 +217,7 @@ func sortedKeys(counts map[string]int) []string {
 	return names
 }
 
-// languageCommand prints the counts, or writes those that are lower than their bounds.
+// languageCommand prints the counts. With -lower it writes bounds instead: the lower one of count and bound.
 func languageCommand(root string, args []string) error {
 	files, err := trackedFiles(root)
 	if err != nil {

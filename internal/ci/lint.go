@@ -16,7 +16,8 @@ import (
 // docsTests is the prefix of tests that compare documentation and help texts with the program.
 const docsTests = "TestDocs"
 
-// lintCommand checks the source. It runs every check, and fails if one of them does.
+// lintCommand checks the source. It runs every check, prints its duration and its errors, and fails if one of them
+// does.
 func lintCommand(root string, args []string) error {
 	if len(args) > 0 {
 		return errors.New("usage: ci lint")
@@ -71,7 +72,7 @@ func lintCommand(root string, args []string) error {
 	return nil
 }
 
-// runCommand runs a command with its output on this program's.
+// runCommand runs a command in a folder. The output of the command goes to this program's output.
 func runCommand(dir, name string, args ...string) error {
 	cmd := exec.Command(name, args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, os.Stdout, os.Stderr
@@ -81,8 +82,8 @@ func runCommand(dir, name string, args ...string) error {
 	return nil
 }
 
-// checkFormat lists tracked Go files that gofmt would change. It does not run gofmt, because the one in PATH can be of
-// another release than the go command's toolchain.
+// checkFormat returns an error that lists the Go files among files that gofmt would change. It skips testdata. It does
+// not run gofmt, because the one in PATH can be of another release than the go command's toolchain.
 func checkFormat(root string, files []string) error {
 	var wrong []string
 	for _, name := range files {
@@ -107,7 +108,7 @@ func checkFormat(root string, files []string) error {
 	return nil
 }
 
-// runDocs runs the tests that compare golden texts of help and documentation with the program.
+// runDocs runs those of the module's tests that compare golden texts of help and documentation with the program.
 func runDocs(root string, tests []test) error {
 	s := selection{stages: []string{pureStage}, tests: tests, accept: func(t test) bool {
 		return strings.HasPrefix(t.name, docsTests)

@@ -12,7 +12,7 @@ import (
 // testListFile names every test of the module with its stage, one a line.
 const testListFile = "internal/testlist.txt"
 
-// listCommand compares the list of tests with the source, or writes it.
+// listCommand compares the list of tests with the source, or writes it with -update.
 func listCommand(root string, args []string) error {
 	text, err := testList(root)
 	if err != nil {
@@ -24,7 +24,7 @@ func listCommand(root string, args []string) error {
 	return checkTestList(root, text)
 }
 
-// testList returns what the list should contain.
+// testList returns the correct text of testListFile: all tests with their stages.
 func testList(root string) (string, error) {
 	files, err := trackedFiles(root)
 	if err != nil {
@@ -41,7 +41,7 @@ func testList(root string) (string, error) {
 	return b.String(), nil
 }
 
-// checkTestList compares the list in the tree with the one that it should be.
+// checkTestList returns an error with the differences between testListFile and the text want.
 func checkTestList(root, want string) error {
 	data, err := os.ReadFile(filepath.Join(root, testListFile))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -43,6 +43,7 @@ func main() {
 	}
 }
 
+// run executes the subcommand args[0] with the other arguments in the module's root.
 func run(args []string) error {
 	if len(args) == 0 || commands[args[0]] == nil {
 		return fmt.Errorf("usage: ci list|stage|race|lint|language|prose|coverage|catalogue|module|verdicts|papers …")

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// moduleCommand gives the module another path: in imports, documents, examples, tutorials and the release.
+// moduleCommand gives the module the path args[0]: in imports, documents, examples, tutorials and the release.
 func moduleCommand(root string, args []string) error {
 	if len(args) != 1 || !modulePath.MatchString(args[0]) {
 		return fmt.Errorf("usage: ci module PATH, as example.org/net/weir; or weir, as it has no address")
@@ -54,7 +54,7 @@ var modulePath = regexp.MustCompile(`^(weir|[a-z0-9-]+(\.[a-z0-9-]+)+(/[A-Za-z0-
 // moduleLine matches the module's path in go.mod.
 var moduleLine = regexp.MustCompile(`(?m)^module (\S+)$`)
 
-// moduleName returns the module's path.
+// moduleName returns the module's path from go.mod.
 func moduleName(root string) (string, error) {
 	data, err := os.ReadFile(filepath.Join(root, "go.mod"))
 	if err != nil {
@@ -79,7 +79,8 @@ func packageFolders(files []string) (folders []string) {
 	return folders
 }
 
-// renameModule returns a file of the module under its new path. folders are the module's folders with packages.
+// renameModule returns the text of a file of the module with the new path in place of old. The argument folders has the
+// module's folders with packages. A binary file remains as it is.
 func renameModule(name string, data []byte, folders []string, old, path string) []byte {
 	if bytes.IndexByte(data, 0) >= 0 { // not a text
 		return data
@@ -110,7 +111,8 @@ func renameModule(name string, data []byte, folders []string, old, path string) 
 // installBlock matches the README's instructions for installing Weir.
 var installBlock = regexp.MustCompile(`(?s)(<!-- install: begin -->\n).*?(<!-- install: end -->)`)
 
-// installText returns that for a module's path. Its last line is a command for a clone, which .ci/stranger runs.
+// installText returns the README's instructions for the installation of a module with this path. Their last line is a
+// command for a clone, which .ci/stranger runs.
 func installText(path string) string {
 	const clone, command = "In a clone of this repository", ":\n\n    go run ./cmd/weir run p4abc/fig5\n\n"
 	if path == noAddress {

@@ -50,6 +50,7 @@ var verdictNames = [verdictCount]string{"passed", "failed", "skipped", "inconclu
 // verdictCounts are numbers of tests by verdict.
 type verdictCounts [verdictCount]int
 
+// String returns all counts with their words, separated by commas.
 func (c verdictCounts) String() string {
 	var parts [verdictCount]string
 	for v, n := range c {
@@ -66,6 +67,7 @@ type result struct {
 	reason    string // of a skip
 }
 
+// String returns the folder and the name of the test.
 func (r result) String() string { return packageDir(r.pkg) + " " + r.test }
 
 // outcome collects the events of a run of go test.
@@ -81,11 +83,13 @@ type outcome struct {
 	cpu     []usage
 }
 
+// newOutcome returns an outcome without events, which prints to out.
 func newOutcome(out io.Writer) *outcome {
 	return &outcome{out: out, running: map[string]*strings.Builder{}, counts: map[string]verdictCounts{}}
 }
 
-// read consumes events until the end of the stream, and prints each package's result when it arrives.
+// read consumes events until the end of the stream, and prints each package's result when it arrives. It prints lines
+// that are no events as they are. An error is one of the stream.
 func (o *outcome) read(events io.Reader) error {
 	r := bufio.NewReader(events)
 	for {
@@ -107,7 +111,7 @@ func (o *outcome) read(events io.Reader) error {
 	}
 }
 
-// add handles one event.
+// add handles one event. It prints the output of a test only if the test fails.
 func (o *outcome) add(e event) {
 	key := e.Package + " " + e.Test
 	text := o.running[key]
@@ -151,7 +155,8 @@ func (o *outcome) add(e event) {
 	delete(o.running, key)
 }
 
-// addResult returns the result of a test, and counts it unless it is part of another test.
+// addResult returns the result of a test, and counts it unless it is part of another test. The reason is that of a
+// skip.
 func (o *outcome) addResult(e event, v verdict, reason string) result {
 	r := result{e.Package, e.Test, e.Elapsed, v, reason}
 	if strings.Contains(e.Test, "/") {
@@ -173,7 +178,8 @@ func (o *outcome) hasInconclusivePart(e event) bool {
 	})
 }
 
-// recordFailure records and prints a failed test or package.
+// recordFailure records and prints a failed test with its output text, or a failed package with the output of tests
+// that have no end.
 func (o *outcome) recordFailure(e event, text string) {
 	if e.Test == "" {
 		for key, rest := range o.running { // what had no end: a panic or a timeout
@@ -191,7 +197,7 @@ func (o *outcome) recordFailure(e event, text string) {
 	o.failed = append(o.failed, packageDir(e.Package)+" "+e.Test)
 }
 
-// printPackage prints the line of a package.
+// printPackage prints the line of a package with a word for its result and the counts of its tests.
 func (o *outcome) printPackage(e event, word string) {
 	fmt.Fprintf(o.out, "%s\t%s\t%.1fs\t%v\n", word, e.Package, e.Elapsed, o.counts[e.Package])
 }
@@ -223,7 +229,7 @@ func skipReason(output string) string {
 	return last
 }
 
-// readUsage reads the processor time of the test binaries.
+// readUsage adds the processor time of the test binaries from a file that appendUsage wrote.
 func (o *outcome) readUsage(file string) error {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -239,7 +245,8 @@ func (o *outcome) readUsage(file string) error {
 	return nil
 }
 
-// print lists the most expensive tests and packages, what failed, was skipped or has no verdict, and the counts.
+// print lists the most expensive tests and packages, the tests that failed, were skipped or have no verdict, and the
+// counts. The duration took is the time of the whole stage.
 func (o *outcome) print(title string, took time.Duration) {
 	slices.SortStableFunc(o.ended, func(a, b result) int { return int(1000 * (b.seconds - a.seconds)) })
 	fmt.Fprintf(o.out, "\n%s: the %d tests that took longest\n", title, min(maxListed, len(o.ended)))
@@ -269,7 +276,7 @@ func (o *outcome) print(title string, took time.Duration) {
 		n)
 }
 
-// formatExceptions lists the tests that were skipped, are inconclusive or failed.
+// formatExceptions lists the tests that were skipped, are inconclusive or failed, under a title.
 func (o *outcome) formatExceptions(title string) string {
 	var b strings.Builder
 	for _, list := range []struct {
@@ -289,10 +296,10 @@ func (o *outcome) formatExceptions(title string) string {
 	return b.String()
 }
 
-// appendSummary appends the exceptions to the summary.
+// appendSummary appends the exceptions under a title to the file that summaryVariable names.
 func (o *outcome) appendSummary(title string) error { return appendSummary(o.formatExceptions(title)) }
 
-// appendSummary appends a text to the file that summaryVariable names.
+// appendSummary appends a text to the file that summaryVariable names. It has no effect if the variable is not set.
 func appendSummary(text string) error {
 	name := os.Getenv(summaryVariable)
 	if name == "" {
@@ -306,7 +313,9 @@ func appendSummary(text string) error {
 	return errors.Join(err, f.Close())
 }
 
-// judge returns an error if a test failed, if no test ran, or if a test was skipped that must not be.
+// judge returns an error if a test failed, if no test ran, or if a test was skipped that must not be. The argument exit
+// is the error of go test. The function strict reports whether a skip with this reason is an error; nil allows every
+// skip.
 func (o *outcome) judge(exit error, strict func(reason string) bool) error {
 	if len(o.failed) > 0 {
 		return fmt.Errorf("%d failed", len(o.failed))

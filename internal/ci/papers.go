@@ -64,9 +64,9 @@ func papersCommand(root string, args []string) error {
 	return nil
 }
 
-// updatePage rewrites the blocks of a page whose experiments match. Finished reports whether only finished results are
-// taken. Says has the texts of claims by their ids, for results whose texts are older. The page is written after each
-// experiment, so that an interrupted command keeps what it has.
+// updatePage rewrites the blocks of a page that match pattern by their experiments' names. With finished it takes only
+// finished results. The map says has the texts of claims by their ids, for results with older texts. The page is
+// written after each experiment, so that an interrupted command keeps the earlier blocks.
 func (p program) updatePage(page string, pattern *regexp.Regexp, finished bool, says map[string]string) error {
 	data, err := os.ReadFile(page)
 	if err != nil {
@@ -108,7 +108,7 @@ func (p program) updatePage(page string, pattern *regexp.Regexp, finished bool, 
 	return nil
 }
 
-// readClaimTexts returns the texts of the claims in the papers' experiments, by id.
+// readClaimTexts returns the texts of the claims in the papers' experiments, by their ids.
 func readClaimTexts(root string) (map[string]string, error) {
 	files, err := filepath.Glob(filepath.Join(root, "papers", "*", "experiments", "*.yaml"))
 	if err != nil {
@@ -131,8 +131,8 @@ func readClaimTexts(root string) (map[string]string, error) {
 	return says, nil
 }
 
-// describeResults returns a block's text: the commit and the day of the results, the claims with their verdicts, and,
-// with columns, a table of measures as weir run prints it.
+// describeResults returns a block's text for the experiment name with its results o below out: the commit and the day
+// of the results, the claims with their verdicts, and, with columns, a table of measures as weir run prints it.
 func (p program) describeResults(name, out, columns string, o *outcomeFile) (string, error) {
 	version, day, err := originOf(out)
 	if err != nil {

@@ -27,6 +27,7 @@ type test struct {
 	stage  string
 }
 
+// String returns the test's line in testListFile.
 func (t test) String() string { return t.folder + " " + t.name + " " + t.stage }
 
 // findTests returns the tests, fuzz targets and examples of the given source files, sorted by folder and
@@ -48,7 +49,7 @@ func findTests(root string, files []string) ([]test, error) {
 	return tests, nil
 }
 
-// testsOf returns the tests of one file.
+// testsOf returns the tests of the file src. The name is its path in the module.
 func testsOf(name string, src []byte) ([]test, error) {
 	file, err := parser.ParseFile(token.NewFileSet(), name, src, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
@@ -90,14 +91,15 @@ func isTest(name string) bool {
 	return name != "TestMain" && (isTestName(name, "Test") || isTestName(name, "Fuzz"))
 }
 
-// isTestName reports whether go test runs a function of this name and kind.
+// isTestName reports whether go test runs a function of this name as a test of the kind that a prefix has: Test or
+// Fuzz.
 func isTestName(name, prefix string) bool {
 	rest, ok := strings.CutPrefix(name, prefix)
 	first, _ := utf8.DecodeRuneInString(rest)
 	return ok && (rest == "" || !unicode.IsLower(first))
 }
 
-// stagesOf returns the stages that a file's build constraint names.
+// stagesOf returns the stages that a file's build constraints name, each once. A file without one has no stages.
 func stagesOf(file *ast.File) (stages []string) {
 	for _, group := range file.Comments {
 		if group.Pos() >= file.Package {

@@ -98,7 +98,7 @@ func (o *outcomeFile) listVerdicts(name string) (all []claimVerdict) {
 	return all
 }
 
-// parseVerdicts reads the file.
+// parseVerdicts reads the text of the file. Errors name the line.
 func parseVerdicts(text string) (all []claimVerdict, err error) {
 	for i, line := range strings.Split(text, "\n") {
 		if line == "" || strings.HasPrefix(line, "#") {
@@ -127,7 +127,8 @@ func (v *claimVerdict) key() string { return v.experiment + " " + v.claim }
 // result is what is compared of a line.
 func (v *claimVerdict) result() string { return fmt.Sprintf("%s (runs: %d)", v.verdict, v.runs) }
 
-// compareVerdicts returns a line for each claim that differs, of the experiments that ran.
+// compareVerdicts returns a line for each claim with a different result in old and found. It compares only experiments
+// that ran.
 func compareVerdicts(old, found []claimVerdict, ran map[string]bool) (rows []string) {
 	before := byClaim(old)
 	for _, v := range found {
@@ -148,8 +149,8 @@ func compareVerdicts(old, found []claimVerdict, ran map[string]bool) (rows []str
 	return rows
 }
 
-// updateVerdicts returns the file with the found verdicts in place of its lines about experiments that ran. A verdict
-// that changes needs a reason.
+// updateVerdicts returns the text of the file with the found verdicts in place of its old lines about experiments that
+// ran. The reason because must not be empty if a verdict changes. Other claims keep their reasons.
 func updateVerdicts(old, found []claimVerdict, ran map[string]bool, because string) (string, error) {
 	before := byClaim(old)
 	var lines []claimVerdict

@@ -24,8 +24,8 @@ func (w *Works) readSections(key, entry string) {
 	}
 }
 
-// part is a section in a text. owner is the work right before it, or before the sections that it follows, or ""; last
-// is the last work named before it.
+// part is a section in a text. The field owner is the work right before it, or before the sections that it follows, or
+// "". The field last is the last work named before it.
 type part struct{ owner, last, number string }
 
 // findSections returns the sections of a text.
@@ -58,8 +58,8 @@ func (w *Works) findSections(text string) (found []part) {
 	return found
 }
 
-// unlisted returns errors for the sections of a text that their work does not have. A section without a work may belong
-// to the last named work or to home.
+// unlisted returns errors for the sections of a text that their work does not have, according to docs/sources.md. A
+// section without a work may belong to the last named work or to home.
 func (w *Works) unlisted(text, home string) (wrong []string) {
 	for _, s := range w.findSections(text) {
 		works := []string{s.owner}

@@ -50,7 +50,7 @@ func (w *Works) CheckSource(source, home string, pages func(name string) bool) e
 }
 
 // readCitations reads works and places from the start of a part, up to the statement about them, and returns the last
-// named work. last is the work of places at the start.
+// named work. The argument last is the work of places at the start, or "".
 func (w *Works) readCitations(part, last string) (work string, err error) {
 	for rest := part; ; {
 		named := false

@@ -136,19 +136,20 @@ func (w *Works) checkPlaces(text, home string) (wrong []string) {
 	return wrong
 }
 
-// hasWorkAfter reports whether a place is followed by its work: "figure 7 of HPCC".
-func hasWorkAfter(rest string, named []mention, at int) bool {
+// hasWorkAfter reports whether a place is followed by its work: "figure 7 of HPCC". The argument rest is the text from
+// the place, which begins at the offset start of the text with the works named.
+func hasWorkAfter(rest string, named []mention, start int) bool {
 	i := strings.Index(rest, " of ")
 	return i >= 0 && i < 16 && slices.ContainsFunc(named, func(m mention) bool {
-		return m.start >= at+i && m.start <= at+i+len(" of the ")
+		return m.start >= start+i && m.start <= start+i+len(" of the ")
 	})
 }
 
 // unknownOwner returns the name of a place's work after "of" if docs/sources.md does not have it: "lines 3 to 9 of
-// XCP".
-func unknownOwner(rest string, named []mention, at int) string {
+// XCP". It returns "" otherwise. The arguments are as for hasWorkAfter.
+func unknownOwner(rest string, named []mention, start int) string {
 	m := owner.FindStringSubmatchIndex(rest)
-	if m == nil || slices.ContainsFunc(named, func(n mention) bool { return n.start == at+m[2] }) {
+	if m == nil || slices.ContainsFunc(named, func(n mention) bool { return n.start == start+m[2] }) {
 		return ""
 	}
 	if name := rest[m[2]:m[3]]; looksNamed(name, false) {

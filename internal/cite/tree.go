@@ -36,7 +36,8 @@ type Tree struct {
 	wrong []wrong
 }
 
-// Open reads the works and the pages of a tree, and the first work in each package comment.
+// Open reads the works and the pages of a tree, and the first work in each package comment. It returns an error if
+// docs/sources.md is missing or wrong.
 func Open(fsys fs.FS) (*Tree, error) {
 	text, err := fs.ReadFile(fsys, Sources)
 	if err != nil {
@@ -92,8 +93,8 @@ func (t *Tree) Check() ([]wrong, error) {
 	return t.wrong, nil
 }
 
-// CheckSource checks a value's source, see Works.CheckSource. home is the work that an experiment names as its paper,
-// or "".
+// CheckSource checks a value's source, see Works.CheckSource. The argument home is the work that an experiment names as
+// its paper, or "".
 func (t *Tree) CheckSource(source, home string) error {
 	return t.Works.CheckSource(source, home, t.hasPage)
 }
@@ -144,7 +145,7 @@ func (t *Tree) findHome(name string) string {
 	return ""
 }
 
-// checkText appends the errors of a text at a line.
+// checkText appends the errors of a text at a line to wrong.
 func (t *Tree) checkText(name string, line int, text string) {
 	for _, msg := range t.Works.CheckText(joinLines(text), t.findHome(name), t.hasPage) {
 		t.wrong = append(t.wrong, wrong{name, line, msg})

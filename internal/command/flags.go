@@ -13,9 +13,10 @@ import (
 	"unicode"
 )
 
-// bindFlags has set parse its arguments into the fields of a struct, by the tags that package kong reads: name, short,
-// default, placeholder and help. Fields are strings, booleans, durations, and pointers to strings and integers, which
-// stay nil if the flag is not given. It returns what prints the help. It panics on another type or a wrong default.
+// bindFlags makes set parse its arguments into the fields of a struct, by the tags that package kong reads: name,
+// short, default, placeholder and help. The argument target is a pointer to the struct. Fields are strings, booleans,
+// durations, and pointers to strings and integers, which stay nil if the flag is not given. It sets the defaults at
+// once. It returns a function that prints the help. It panics on another type or a wrong default.
 func bindFlags(set *flag.FlagSet, target any) (help func(io.Writer)) {
 	var lines []string
 	to := reflect.ValueOf(target).Elem()
@@ -51,7 +52,7 @@ func bindFlags(set *flag.FlagSet, target any) (help func(io.Writer)) {
 	}
 }
 
-// parserOf returns what parses a flag's text into a field.
+// parserOf returns a function that parses a flag's text into a field. It panics if flags cannot have the field's type.
 func parserOf(field reflect.Value) func(string) error {
 	switch to := field.Addr().Interface().(type) {
 	case *string:

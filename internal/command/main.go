@@ -24,7 +24,8 @@ type Program struct {
 	Processes map[string]func(args []string, e *Environment) error
 }
 
-// Main runs a program and returns its exit code. It completes env with the outputs of the process.
+// Main runs a program with the process's arguments and returns its exit code. It completes env with the outputs of the
+// process. It does not end the process.
 func Main(p Program, env *Environment) int { return p.execute(env, os.Args[1:], os.Stdout, os.Stderr) }
 
 // execute runs the program with arguments, without the program's name, and returns its exit code. It sets the outputs,
@@ -82,7 +83,7 @@ type CheckedOutput struct {
 	Err error
 }
 
-// Write writes to To.
+// Write writes to To and keeps the first error in Err.
 func (o *CheckedOutput) Write(p []byte) (int, error) {
 	n, err := o.To.Write(p)
 	if o.Err == nil {
@@ -102,5 +103,5 @@ func ExitCode(err error) int {
 	return RunFailed
 }
 
-// Version is what programs report of themselves.
+// Version returns the version of the program and of Go, as programs report them.
 func Version() string { return revision.Version() + " " + runtime.Version() }

@@ -13,7 +13,7 @@ import (
 	"github.com/yuin/goldmark/ast"
 )
 
-// convertLinks replaces links to files by links to pages of the site, and records the broken ones.
+// convertLinks replaces links to files by links to pages of the site, and adds the broken ones to Broken.
 func (s *Website) convertLinks(p *Page) {
 	line := 1 // of the block that a node is in
 	walk(p.tree, func(n ast.Node) {
@@ -38,7 +38,8 @@ func (s *Website) convertLinks(p *Page) {
 	})
 }
 
-// lineOf returns the line of a link, at or after the line of its block.
+// lineOf returns the line of a link with this destination, at or after the line of its block. If it finds no such line,
+// it returns the block's line.
 func (p *Page) lineOf(block int, destination []byte) int {
 	for i, text := range bytes.Split(p.source, []byte("\n")) {
 		if i+1 >= block && bytes.Contains(text, append([]byte("]("), destination...)) {
@@ -48,15 +49,16 @@ func (p *Page) lineOf(block int, destination []byte) int {
 	return block
 }
 
-// resolve returns the target of a page's link in the site. It returns an error for a broken link.
-func (s *Website) resolve(p *Page, to string) (string, error) {
-	u, err := url.Parse(to)
+// resolve returns the target of a page's link in the site, relative to the page. It notes linked files that are not
+// pages in attached. It returns an error for a broken link or another scheme than http, https and mailto.
+func (s *Website) resolve(p *Page, link string) (string, error) {
+	u, err := url.Parse(link)
 	if err != nil {
 		return "", err
 	}
 	switch u.Scheme {
 	case "http", "https", "mailto":
-		return to, nil
+		return link, nil
 	case "":
 	default:
 		return "", fmt.Errorf("%s: is not allowed; http, https and mailto are", u.Scheme)

@@ -74,8 +74,8 @@ var markdown = goldmark.New(
 	goldmark.WithExtensions(extension.Table, extension.Linkify, extension.Strikethrough),
 	goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(bodies{}, 100))))
 
-// New reads all Markdown files of a file system. README.md is first, then the pages that it links to, in its order,
-// then the others.
+// New reads all Markdown files of a file system and converts them. README.md is first, then the pages that it links to,
+// in its order, then the others. Broken links are listed in Broken, not an error.
 func New(files fs.FS) (*Website, error) {
 	s := &Website{files: files, attached: map[string]bool{}}
 	err := fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
@@ -107,7 +107,7 @@ func New(files fs.FS) (*Website, error) {
 	return s, nil
 }
 
-// findPage returns the page of a file, or of a name without folder and ending (spec), or nil.
+// findPage returns the page of a file, of its path in the site, or of a name without folder and ending (spec), or nil.
 func (s *Website) findPage(name string) *Page {
 	for _, p := range s.Pages {
 		if name == p.File || name == strings.TrimSuffix(p.File, ".md") || name == p.Path {
@@ -127,8 +127,8 @@ func (s *Website) findPage(name string) *Page {
 	return nil
 }
 
-// findPart returns the Markdown of a heading with all text up to the next heading of its level, or nil if the page
-// lacks the heading.
+// findPart returns the Markdown of the heading with the given anchor and all text up to the next heading of its level
+// or above, or nil if the page lacks the heading.
 func (p *Page) findPart(id string) []byte {
 	from, to, level := -1, len(p.source), 0
 	for n := p.tree.FirstChild(); n != nil; n = n.NextSibling() {

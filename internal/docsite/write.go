@@ -118,8 +118,8 @@ const mark = "weir-docs.txt"
 
 const markHead = "Written by weir docs --site, which overwrites these files:\n"
 
-// writeSite writes the site into a folder that is new, empty or has a site. It removes files of the old site that are
-// no longer part of it.
+// writeSite writes the site into a folder that is new, empty or has a site; any other folder is an error. It removes
+// files of the old site that are no longer part of it.
 func (s *Website) writeSite(dir string) error {
 	files, err := s.buildFiles()
 	if err != nil {

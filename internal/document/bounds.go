@@ -87,7 +87,8 @@ func findTooManyKeys(tokens token.Tokens) *token.Token {
 	return nil
 }
 
-// findTooManyMissing returns the token after which more than maxErrors values are missing, or nil.
+// findTooManyMissing returns the token after which more than maxErrors values are missing, or nil. A value is missing
+// after a hyphen, or after a colon or a key in braces.
 func findTooManyMissing(tokens token.Tokens) *token.Token {
 	var flows []flowEntry
 	missing, key := 0, (*token.Token)(nil)

@@ -18,7 +18,8 @@ type sharedDefaults struct {
 	named *Node   // a name expanded to a map with its parameters; nil if some copy differs
 }
 
-// NoteDefaults records the defaults of a copy that has been read, including those of its parts.
+// NoteDefaults records the defaults of a copy that has been read, including those of its parts. The copies come from
+// Copy.
 func (d *Defaults) NoteDefaults(t *Node) {
 	if t.Orig != nil {
 		d.noteNode(t)
@@ -63,7 +64,8 @@ func (d *Defaults) noteNode(t *Node) {
 	}
 }
 
-// WriteShared writes the defaults that all copies have in common into the tree. A later reader fills in the others.
+// WriteShared writes the defaults that all copies have in common into the original tree. A later reader fills in the
+// others.
 func (d *Defaults) WriteShared() {
 	for _, t := range d.order {
 		f := d.found[t]

@@ -37,8 +37,8 @@ func (e InputError) Error() string {
 	return s
 }
 
-// CutExcerpt returns the part of a line that an error shows, and the position of the column in it. It replaces
-// characters that a terminal does not print by U+FFFD.
+// CutExcerpt returns the part of a line that an error shows, and the position of the column in it, from 0. Columns
+// count characters from 1. It replaces characters that a terminal does not print by U+FFFD.
 func CutExcerpt(line string, column int) (excerpt string, caret int) {
 	const before, after = 60, 40 // columns of a long line
 	runes := []rune(strings.TrimRight(line, " \t\r"))
@@ -119,7 +119,7 @@ func (r *Reader) CountErrors() int { return len(r.errors) + len(r.omitted) + r.r
 // LineIn returns line n, from 1, of a file that was read, or "" if there is no such line.
 func (r *Reader) LineIn(file string, n int) string { return LineOf(r.files[file], n) }
 
-// Remember keeps a file's contents for the excerpts of errors.
+// Remember keeps a file's contents for the excerpts of errors. The caller does not change data afterwards.
 func (r *Reader) Remember(file string, data []byte) {
 	if r.files == nil {
 		r.files = map[string][]byte{}
@@ -149,15 +149,15 @@ const (
 	maxFacts    = 32   // lines of one message
 )
 
-// Fail notes an error at a position unless it has the same one. Beyond maxErrors errors, it only counts the
-// positions.
-func (r *Reader) Fail(at Position, allowed, format string, args ...any) {
-	r.addError(at, allowed, shorten(fmt.Sprintf(format, args...), maxMessage))
+// Fail notes an error at a position unless it has the same one. The argument allowed lists what would be right, or is
+// "". Beyond maxErrors errors, it only counts the positions. Long texts are shortened.
+func (r *Reader) Fail(place Position, allowed, format string, args ...any) {
+	r.addError(place, allowed, shorten(fmt.Sprintf(format, args...), maxMessage))
 }
 
 // FailLines notes an error as Fail does, with a message of several lines. The caller has bounded the values in each
 // line, so that shortening does not remove the middle of one.
-func (r *Reader) FailLines(at Position, message string) {
+func (r *Reader) FailLines(place Position, message string) {
 	lines := strings.Split(message, "\n")
 	if more := len(lines) - maxFacts; more > 0 {
 		lines = append(lines[:maxFacts], fmt.Sprintf("and %d more", more))
@@ -165,17 +165,17 @@ func (r *Reader) FailLines(at Position, message string) {
 	for i, l := range lines {
 		lines[i] = shorten(l, maxFileName+maxFactLine)
 	}
-	r.addError(at, "", strings.Join(lines, "\n"))
+	r.addError(place, "", strings.Join(lines, "\n"))
 }
 
 // addError notes an error with a message of bounded length. It drops duplicates, and counts errors above the limit.
-func (r *Reader) addError(at Position, allowed, message string) {
-	if r.isFull(at) {
+func (r *Reader) addError(place Position, allowed, message string) {
+	if r.isFull(place) {
 		return
 	}
-	e := InputError{File: shorten(at.File, maxFileName), Line: max(at.Line, 1), Column: max(at.Column, 1), Msg: message,
-		Allowed: shorten(allowed, maxAllowed)}
-	if value, ok := r.Bound[at]; ok {
+	e := InputError{File: shorten(place.File, maxFileName), Line: max(place.Line, 1), Column: max(place.Column, 1),
+		Msg: message, Allowed: shorten(allowed, maxAllowed)}
+	if value, ok := r.Bound[place]; ok {
 		e.Msg += " (" + shorten(value, maxMessage) + ")"
 	}
 	for _, o := range r.errors {
@@ -186,29 +186,29 @@ func (r *Reader) addError(at Position, allowed, message string) {
 			return
 		}
 	}
-	e.Excerpt, e.Caret = CutExcerpt(LineOf(r.files[at.File], e.Line), e.Column)
+	e.Excerpt, e.Caret = CutExcerpt(LineOf(r.files[place.File], e.Line), e.Column)
 	r.errors = append(r.errors, e)
-	r.failed = append(r.failed, at)
+	r.failed = append(r.failed, place)
 }
 
 // AllowRepeats announces that the same input is read again with other values. From then on, a position keeps its first
 // error, and further ones there are only counted.
 func (r *Reader) AllowRepeats() { r.once = true }
 
-// isFull reports whether the list of errors is full. It then counts the position.
-func (r *Reader) isFull(at Position) bool {
+// isFull reports whether the list of errors is full. It then counts the position as one with an error.
+func (r *Reader) isFull(place Position) bool {
 	if len(r.errors) < maxErrors {
 		return false
 	}
 	if r.omitted == nil {
 		r.omitted = map[Position]bool{}
 	}
-	r.omitted[at] = true
+	r.omitted[place] = true
 	return true
 }
 
-// Err returns all errors in the order of the file, or nil. Above the limit, the last one gives the number of further
-// positions.
+// Err returns all errors as InputErrors in the order of lines and columns, or nil. Above the limit, the last one gives
+// the number of further positions.
 func (r *Reader) Err() error {
 	if r.OK() {
 		return nil

@@ -38,8 +38,8 @@ type TooLargeError struct{ Max unit.Bytes }
 
 func (e *TooLargeError) Error() string { return fmt.Sprintf("the file has more than %v", e.Max) }
 
-// Open opens a regular file. Any other kind of file is an error immediately: a pipe would block the program until
-// another process writes to it, and a device has no end.
+// Open opens a regular file. Any other kind of file is a NotRegularError immediately: a pipe would block the program
+// until another process writes to it, and a device has no end. The caller closes the file.
 func Open(name string) (*os.File, fs.FileInfo, error) {
 	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // opening a pipe does not wait for its writer
 	if err != nil {
@@ -67,29 +67,31 @@ func Open(name string) (*os.File, fs.FileInfo, error) {
 // maxWait limits how long Open's caller waits for a file that may block.
 const maxWait = time.Second
 
-// ReadFile reads a regular file of at most max bytes. It does not read a larger one.
-func ReadFile(name string, most unit.Bytes) ([]byte, error) {
+// ReadFile reads a regular file of at most limit bytes. A larger file is a TooLargeError and is not read.
+func ReadFile(name string, limit unit.Bytes) ([]byte, error) {
 	f, info, err := Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	if info.Size() > int64(most) {
-		return nil, &fs.PathError{Op: "read", Path: name, Err: &TooLargeError{most}}
+	if info.Size() > int64(limit) {
+		return nil, &fs.PathError{Op: "read", Path: name, Err: &TooLargeError{limit}}
 	}
-	return ReadStream(f, most)
+	return ReadStream(f, limit)
 }
 
-// ReadStream reads a stream of at most max bytes up to its end. Commands use it for standard input only.
-func ReadStream(r io.Reader, most unit.Bytes) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(r, int64(most)+1))
-	if err == nil && len(data) > int(most) {
-		return nil, &TooLargeError{most}
+// ReadStream reads a stream of at most limit bytes up to its end. A longer stream is a TooLargeError. Commands use it
+// for standard input only.
+func ReadStream(r io.Reader, limit unit.Bytes) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, int64(limit)+1))
+	if err == nil && len(data) > int(limit) {
+		return nil, &TooLargeError{limit}
 	}
 	return data, err
 }
 
 // UnwrapPathError returns the cause of a file error without the file's name, for messages that name the file elsewhere.
+// Other errors are returned unchanged.
 func UnwrapPathError(err error) error {
 	var wrong *fs.PathError
 	var moved *os.LinkError

@@ -34,7 +34,8 @@ type Table struct {
 	Open    string // kind of the names that can be further keys, as in Form.SchemeKind; "": no further keys
 }
 
-// KeyNames returns the names of the keys that have any of the traits, or of all keys if no trait is given.
+// KeyNames returns the names of the keys that have any of the traits, in the table's order. Without traits it returns
+// all names.
 func (t *Table) KeyNames(traits ...Trait) (names []string) {
 	names = make([]string, 0, len(t.Keys))
 	for i := range t.Keys {
@@ -56,7 +57,8 @@ func (t *Table) HasTrait(name string, trait Trait) bool {
 	return false
 }
 
-// SelectKeys returns a copy of the table with the named keys. It panics if the table lacks one.
+// SelectKeys returns a copy of the table with the named keys, in the order of the names and without further keys. It
+// panics if the table lacks one.
 func (t *Table) SelectKeys(names ...string) *Table {
 	some := &Table{KeyNoun: t.KeyNoun, Doc: t.Doc}
 	for _, n := range names {
@@ -206,13 +208,15 @@ func (m Map) Get(name string) *Node {
 	return m.Node.Find(name)
 }
 
-// GetDefault returns the value of a key. If the file lacks the key, it fills in the default and returns it.
+// GetDefault returns the value of a key. If the file lacks the key, it fills in the default and returns it. It panics
+// if the key is not declared or has no default.
 func (m Map) GetDefault(name string) *Node {
 	k := m.table.FindKey(name)
 	return m.valueOr(k, k.Default, k.Source)
 }
 
-// GetDefaultWhen works as Default, with the default that the key declares for the given case.
+// GetDefaultWhen works as GetDefault, with the default that the key declares for the given case. It panics if the key
+// declares no such case.
 func (m Map) GetDefaultWhen(name, when string) *Node {
 	k := m.table.FindKey(name)
 	for _, c := range k.Cases {
@@ -223,7 +227,7 @@ func (m Map) GetDefaultWhen(name, when string) *Node {
 	panic("the key " + name + " has no default for " + when)
 }
 
-// GetDefaultAs works as Default, with a default that follows from the rest of the file.
+// GetDefaultAs works as GetDefault, with a default that follows from the rest of the file.
 func (m Map) GetDefaultAs(name, text, source string) *Node {
 	return m.valueOr(m.table.FindKey(name), text, source)
 }

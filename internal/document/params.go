@@ -8,9 +8,9 @@ import (
 	"weir/core/scheme"
 )
 
-// DecodeConfig decodes a scheme's parameters from a map, except the keys in skip, which other readers decode. It
-// fills defaults into the map. A parameter with an error keeps its default; the caller must not build the scheme
-// then.
+// DecodeConfig decodes the parameters of scheme s from a map, except the keys in skip, which other readers decode. It
+// fills defaults into the map. Errors are noted in the reader. A parameter with an error keeps its default; the caller
+// must not build the scheme then.
 func (r *Reader) DecodeConfig(s *scheme.Scheme, t *Node, skip []string) scheme.Config {
 	config := s.NewConfig()
 	params := scheme.Bind(config)
@@ -93,7 +93,7 @@ func (r *Reader) IdleWarnings() (all []Warning) {
 	return all
 }
 
-// setParam sets a parameter to the value of the file, or notes an error.
+// setParam sets a parameter to the value of the file, or notes an error. Entries of a map replace the default entries.
 func (r *Reader) setParam(s *scheme.Scheme, p *scheme.Param, t *Node) {
 	switch {
 	case p.Kind == scheme.Map && t.Kind == Mapping:

@@ -70,8 +70,8 @@ func Parse(r *Reader, file string, data []byte) (t *Node) {
 // MaxFile limits the size of an experiment file.
 const MaxFile = unit.MB
 
-// CheckText checks that a file is text: it has no invisible characters and no terminal controls, and is valid UTF-8 if
-// strict. Lines may end in CR LF. It notes the first error.
+// CheckText reports whether a file is text: it has no invisible characters and no terminal controls, and is valid UTF-8
+// if strict. Lines may end in CR LF. It notes the first error.
 func (r *Reader) CheckText(file string, data []byte, strict bool) bool {
 	for from := 0; ; {
 		at, c, bad := text.FindActing(data[from:])
@@ -112,8 +112,8 @@ func (r *Reader) failCharacter(here Position, c rune) {
 		text.EscapeRune(c))
 }
 
-// CheckPrintable checks that a name or a value has no invisible characters and no controls, which YAML can write as
-// escapes. An error points at the escape.
+// CheckPrintable reports whether a name or a value has no invisible characters and no controls, which YAML can write as
+// escapes. It notes an error, which points at the escape.
 func (r *Reader) CheckPrintable(here Position, s string) bool {
 	at, c, bad := text.FindActing(s)
 	if at < 0 {
@@ -212,7 +212,7 @@ func (r *Reader) convert(file string, n ast.Node, depth int) *Node {
 }
 
 // convertEntry adds an entry to the map t. The map lines holds the line of each key so far, for errors about
-// duplicates.
+// duplicates; a duplicate is not added.
 func (r *Reader) convertEntry(file string, t *Node, v *ast.MappingValueNode, depth int, lines map[string]int) {
 	k := v.Key.GetToken()
 	here := positionOf(file, k)

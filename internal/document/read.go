@@ -9,8 +9,8 @@ import (
 	"weir/core/unit"
 )
 
-// CheckKeys checks that t is a map with no keys except the allowed ones, and notes an error for each other key. It
-// reports whether t is a map.
+// CheckKeys checks that t is a map with no keys except the allowed ones, and notes an error for each other key. The
+// argument what names a key in errors. It reports whether t is a map.
 func (r *Reader) CheckKeys(t *Node, what string, allowed []string) bool {
 	if t.Kind != Mapping {
 		r.Fail(t.Position, "a map with "+JoinChoices(allowed), "the value is %v", t.Kind)
@@ -39,7 +39,8 @@ func (r *Reader) FailMissing(t *Node, key, what string, known []string, allowed,
 	r.Fail(t.Position, allowed, format, args...)
 }
 
-// ReadDefault returns a key's value. If it is missing, Default fills in the given value and returns it.
+// ReadDefault returns a key's value. If it is missing, ReadDefault fills in the value standard with the source from and
+// returns it.
 func (r *Reader) ReadDefault(t *Node, key, standard, from string) *Node {
 	t.declared = true
 	if v := t.Find(key); v != nil {
@@ -57,7 +58,7 @@ func (r *Reader) ReadText(t *Node) string {
 	return t.Text
 }
 
-// ReadInteger returns a number from low to high. It notes an error and returns low if the value is not one.
+// ReadInteger returns a number from low to high. It notes an error and returns low if the value is not such a number.
 func (r *Reader) ReadInteger(t *Node, low, high int) int {
 	n, err := strconv.Atoi(r.ReadText(t))
 	if t.Kind == Scalar && (err != nil || n < low || n > high) {
@@ -74,7 +75,7 @@ func ReadValue[T any](r *Reader, t *Node, parse func(string) (T, error)) T {
 	return v
 }
 
-// ReadValid works as Read, and reports whether the value is valid.
+// ReadValid works as ReadValue, and reports whether the value is valid.
 func ReadValid[T any](r *Reader, t *Node, parse func(string) (T, error)) (T, bool) {
 	v, err := parse(r.ReadText(t))
 	if err != nil && t.Kind == Scalar {
@@ -83,7 +84,8 @@ func ReadValid[T any](r *Reader, t *Node, parse func(string) (T, error)) (T, boo
 	return v, err == nil && t.Kind == Scalar
 }
 
-// ReadPositiveTime returns a time above 0. For any other value it notes an error and returns the smallest time.
+// ReadPositiveTime returns a time above 0. For any other value it notes an error and returns the smallest time, one
+// picosecond.
 func (r *Reader) ReadPositiveTime(t *Node) unit.Time {
 	v, ok := ReadValid(r, t, unit.ParseTime)
 	if ok && v <= 0 {
@@ -92,7 +94,8 @@ func (r *Reader) ReadPositiveTime(t *Node) unit.Time {
 	return max(v, 1)
 }
 
-// ReadWord returns a plain value and notes an error if it is not one of the words.
+// ReadWord returns a plain value and notes an error if it is not one of the words. It returns an unknown word, too. The
+// argument what names the value in errors.
 func (r *Reader) ReadWord(t *Node, what string, words []string) string {
 	w := r.ReadText(t)
 	if t.Kind == Scalar && !slices.Contains(words, w) {
@@ -108,7 +111,8 @@ func (r *Reader) PositionIn(name string, line, column int) Position {
 	return Position{name, line, utf8.RuneCountInString(text[:min(max(column-1, 0), len(text))]) + 1}
 }
 
-// SplitNamed splits an entry that is a name or {name: {parameters}}. It expands a name into such a map in place.
+// SplitNamed splits an entry that is a name or {name: {parameters}}. It expands a name into such a map in place. It
+// notes an error and returns nil parameters for any other entry. The argument what names the entry in errors.
 func (r *Reader) SplitNamed(t *Node, what string) (string, *Node) {
 	if t.Kind == Scalar {
 		// the resolved file needs a place for the parameters
@@ -124,11 +128,12 @@ func (r *Reader) SplitNamed(t *Node, what string) (string, *Node) {
 	return t.Keys[0].Name, t.Keys[0].Value
 }
 
-// FailUnknown notes that a word is not one of the allowed words, and suggests the nearest one.
-func (r *Reader) FailUnknown(at Position, what, word string, words []string) {
-	if r.isFull(at) { // avoid the search for the nearest word
+// FailUnknown notes that a word is not one of the allowed words, and suggests the nearest one. The argument what names
+// the kind of word.
+func (r *Reader) FailUnknown(place Position, what, word string, words []string) {
+	if r.isFull(place) { // avoid the search for the nearest word
 		return
 	}
 	nearest := FindNearest(word, words)
-	r.Fail(at, JoinNear(word, words), "unknown %s %q%s", what, word, suggest(word, nearest))
+	r.Fail(place, JoinNear(word, words), "unknown %s %q%s", what, word, suggest(word, nearest))
 }

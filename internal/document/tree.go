@@ -56,7 +56,7 @@ func (t *Node) Find(name string) *Node {
 	return nil
 }
 
-// Set replaces or appends a key.
+// Set replaces the value of a key, or appends the key with the value's position.
 func (t *Node) Set(name string, value *Node) {
 	for i := range t.Keys {
 		if t.Keys[i].Name == name {
@@ -67,7 +67,7 @@ func (t *Node) Set(name string, value *Node) {
 	t.Keys = append(t.Keys, Entry{value.Position, name, value})
 }
 
-// Copy returns a deep copy. Each part refers to its original in Orig.
+// Copy returns a deep copy. Each part refers to its original in Orig; a copy of a copy refers to the first original.
 func Copy(t *Node) *Node {
 	c := *t
 	c.Orig = t
@@ -104,7 +104,7 @@ func Clone(t *Node) *Node {
 	return &c
 }
 
-// fill adds a default to a map. Defaults.WriteShared copies it to the original of the map.
+// fill adds a default to a map and returns it. Defaults.WriteShared copies it to the original of the map.
 func (t *Node) fill(name, text, source string) *Node {
 	v := &Node{Position: t.Position, Text: text, From: defaultOf + source}
 	t.Set(name, v)
@@ -206,7 +206,7 @@ func isWord(s string) bool {
 	return s != ""
 }
 
-// Quote writes a scalar so that YAML reads the same text.
+// Quote writes a scalar so that YAML reads the same text. It adds double quotes only if they are needed, or with force.
 func Quote(s string, force bool) string {
 	if !force && s != "null" && isWord(s) { // the common case
 		return s

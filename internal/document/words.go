@@ -15,9 +15,9 @@ const (
 	nearWords   = 5    // above it, so many of the nearest
 )
 
-// FindNearest returns the word nearest to s for an error message. It returns "" if no word is near, or if s itself is
-// the nearest. Its cost is bounded for any input: very long words have no nearest one, and only the first MaxNear words
-// are compared.
+// FindNearest returns the word nearest to s for an error message, without regard to case. It returns "" if no word is
+// near, or if s itself is the nearest. Its cost is bounded for any input: very long words have no nearest one, and only
+// the first MaxNear words are compared.
 func FindNearest(s string, words []string) string {
 	if len(s) > maxWord {
 		return ""
@@ -35,8 +35,8 @@ func FindNearest(s string, words []string) string {
 	return best
 }
 
-// editDistance returns the Levenshtein distance of two words, where a swap of neighbors counts as one edit. It keeps
-// three rows of the table.
+// editDistance returns the Levenshtein distance of two words in bytes, where a swap of neighbors counts as one edit.
+// For a very long b it returns the length of b. It keeps three rows of the table.
 func editDistance(a, b string) int {
 	var rows [3][2 * maxWord]int
 	before, last, row := rows[0][:], rows[1][:], rows[2][:]
@@ -85,10 +85,10 @@ func JoinNear(s string, words []string) string {
 	return JoinLikely(s, words, nearWords)
 }
 
-// JoinLikely joins the words of a list that are most similar to s, the nearest first, and adds the number of the
-// others.
-func JoinLikely(s string, words []string, most int) string {
-	if len(words) <= most {
+// JoinLikely joins up to count words of a list that are most similar to s, the nearest first, and adds the number of
+// the others.
+func JoinLikely(s string, words []string, count int) string {
+	if len(words) <= count {
 		return JoinChoices(words)
 	}
 	left, low := slices.Clone(words[:min(len(words), MaxNear)]), strings.ToLower(shorten(s, maxWord))
@@ -101,7 +101,7 @@ func JoinLikely(s string, words []string, most int) string {
 		}
 	}
 	slices.SortStableFunc(left, func(a, b string) int { return far[a] - far[b] })
-	return fmt.Sprintf("%s, … and %d more", JoinChoices(left[:most]), len(words)-most)
+	return fmt.Sprintf("%s, … and %d more", JoinChoices(left[:count]), len(words)-count)
 }
 
 // suggest returns the part of a message that suggests the probable word, or "". If the unknown word has letters
@@ -117,17 +117,17 @@ func suggest(word, nearest string) string {
 	return said
 }
 
-// shorten removes the middle of a text with more than max characters.
-func shorten(s string, most int) string {
-	if len(s) <= most {
+// shorten removes the middle of a text with more than limit characters.
+func shorten(s string, limit int) string {
+	if len(s) <= limit {
 		return s
 	}
 	r := []rune(s)
-	if len(r) <= most {
+	if len(r) <= limit {
 		return s
 	}
-	end := most * 4 / 9
-	return string(r[:most-end]) + "…" + string(r[len(r)-end:])
+	end := limit * 4 / 9
+	return string(r[:limit-end]) + "…" + string(r[len(r)-end:])
 }
 
 // ShortenName shortens a foreign name for a message.

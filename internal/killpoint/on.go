@@ -44,8 +44,8 @@ func init() {
 	}
 }
 
-// Reach logs a moment of an operation on a file, and runs the plan's action if it is due. The log has the file's name
-// and its folder's name.
+// Reach logs a moment of an operation on a file, and runs the plan's action if it is due: it kills the process, or
+// waits for the release. The log has the file's name and its folder's name. Without WEIR_KILLPOINTS it has no effect.
 func Reach(moment, operation, file string) {
 	if state.folder == "" {
 		return

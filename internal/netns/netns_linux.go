@@ -20,20 +20,20 @@ const ownNamespacePath = "/proc/thread-self/ns/net"
 // Path returns the file of the namespace with the given name.
 func Path(name string) string { return filepath.Join(Dir, name) }
 
-// Do runs what inside the named namespace, on a locked thread: sockets that it opens stay in that namespace. what
-// must not start goroutines that rely on the namespace.
-func Do(name string, what func() error) error {
+// Do runs f inside the named namespace, on a locked thread: sockets that it opens stay in that namespace. The function
+// f must not start goroutines that rely on the namespace. Do returns the error of f, or of the change of namespaces.
+func Do(name string, f func() error) error {
 	to, err := os.Open(Path(name))
 	if err != nil {
 		return fmt.Errorf("namespace %s: %w", name, errors.Unwrap(err))
 	}
 	defer to.Close()
-	return DoAt(name, int(to.Fd()), what)
+	return DoAt(name, int(to.Fd()), f)
 }
 
-// DoAt is Do for the namespace that the descriptor fd refers to; name appears in errors only.
-func DoAt(name string, fd int, what func() error) error {
-	return runInside(name, func() error { return unix.Setns(fd, unix.CLONE_NEWNET) }, what)
+// DoAt works as Do for the namespace that the descriptor fd refers to; name appears in errors only.
+func DoAt(name string, fd int, f func() error) error {
+	return runInside(name, func() error { return unix.Setns(fd, unix.CLONE_NEWNET) }, f)
 }
 
 // ListPaths lists files that lead to the network namespaces of this machine, as far as this process can see them. Each
@@ -51,9 +51,9 @@ func ListPaths() (paths []string) {
 	return paths
 }
 
-// runInside locks the thread, calls enter to move it to another namespace, runs what, and moves the thread back.
-// If the way back fails, the thread stays locked and ends with its goroutine; the error is joined to what's.
-func runInside(name string, enter, what func() error) error {
+// runInside locks the thread, calls enter to move it to another namespace, runs f, and moves the thread back. If the
+// way back fails, the thread stays locked and ends with its goroutine; the error is joined to f's.
+func runInside(name string, enter, f func() error) error {
 	runtime.LockOSThread()
 	home, err := os.Open(ownNamespacePath)
 	if err != nil {
@@ -65,7 +65,7 @@ func runInside(name string, enter, what func() error) error {
 		runtime.UnlockOSThread()
 		return fmt.Errorf("namespace %s: %w", name, err)
 	}
-	err = what()
+	err = f()
 	if back := unix.Setns(int(home.Fd()), unix.CLONE_NEWNET); back != nil {
 		// The thread stays locked, so it ends with its goroutine.
 		return errors.Join(err, fmt.Errorf("namespace %s: way back: %w", name, back))

@@ -174,7 +174,8 @@ func parseRecord(r io.Reader) (entries []entry) {
 }
 
 // removeRecorded removes the namespaces listed in the record f if their inodes still match, and returns their names.
-// It continues after a failure and joins the errors.
+// Names that do not exist or belong to another namespace are skipped. It continues after a failure and joins the
+// errors.
 func removeRecorded(f *os.File) (removed []string, err error) {
 	if _, err := f.Seek(0, 0); err != nil {
 		return nil, err
@@ -203,20 +204,20 @@ func isLabName(name string) bool {
 	return strings.HasPrefix(name, Prefix) && !strings.ContainsAny(name, "/ \t\n") && len(name) <= 200
 }
 
-// Name returns the full name of the set's namespace short.
-func (s *Set) Name(short string) string { return fmt.Sprintf("%s%d-%s", Prefix, s.ID, short) }
+// Name returns the full name of the set's namespace with the given short name.
+func (s *Set) Name(shortName string) string { return fmt.Sprintf("%s%d-%s", Prefix, s.ID, shortName) }
 
 // Add creates the namespace with the short name. It fails with fs.ErrExist if a namespace has that name already;
 // the set then does not own it.
-func (s *Set) Add(short string) error {
+func (s *Set) Add(shortName string) error {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	if s.closed {
 		return errEnded
 	}
-	name := s.Name(short)
-	if !isLabName(name) || short == "" {
-		return fmt.Errorf("%q cannot be the name of a namespace", short)
+	name := s.Name(shortName)
+	if !isLabName(name) || shortName == "" {
+		return fmt.Errorf("%q cannot be the name of a namespace", shortName)
 	}
 	if _, err := os.Lstat(Path(name)); err == nil {
 		return fmt.Errorf("a network namespace %s, which is not this lab's: %w", name, fs.ErrExist)
@@ -234,8 +235,8 @@ func (s *Set) Add(short string) error {
 	return err
 }
 
-// Close removes all namespaces of the set and its record. After an error the set stays open, and Close can be
-// called again; on a closed set it has no effect.
+// Close removes all namespaces of the set and its record. After an error the set stays open, and Close can be called
+// again; on a closed set it has no effect.
 func (s *Set) Close() error {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -250,8 +251,8 @@ func (s *Set) Close() error {
 	return os.Remove(s.file.Name())
 }
 
-// RemoveDead removes the namespaces and records that dead labs left; living labs keep theirs. It continues after a
-// failure; the error joins all failures.
+// RemoveDead removes the namespaces and records that dead labs left, and returns the names of the namespaces; living
+// labs keep theirs. It continues after a failure; the error joins all failures.
 func RemoveDead() (removed []string, err error) {
 	entries, err := os.ReadDir(RecordDir)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -14,8 +14,9 @@ import (
 // be is the byte order of network headers.
 var be = binary.BigEndian
 
-// dissectFrame fills in a record's addresses, ports and sequence numbers from a frame, which may be truncated.
-// Fields that cannot be read stay empty: other tools' files contain frames of any kind.
+// dissectFrame fills in a record's addresses, ports and sequence numbers from a frame, which may be truncated. The
+// argument link is the frame's link layer. Fields that cannot be read stay empty: other tools' files contain frames of
+// any kind.
 func dissectFrame(r *trace.Record, b []byte, link layers.LinkType) {
 	var etherType uint16
 	switch link {

@@ -36,7 +36,7 @@ type Writer struct {
 // NewWriter writes the start of a pcapng file with the interfaces of the ports. The caller must call Close.
 func NewWriter(w io.Writer, ports []string) (*Writer, error) { return NewSnapWriter(w, ports, 0) }
 
-// NewSnapWriter is NewWriter for records that keep snap bytes of a frame; 0 means at most trace.SnapLength. It
+// NewSnapWriter works as NewWriter for records that keep snap bytes of a frame; 0 means at most trace.SnapLength. It
 // needs at least one port.
 func NewSnapWriter(w io.Writer, ports []string, snap int) (*Writer, error) {
 	if len(ports) == 0 {
@@ -188,8 +188,8 @@ func (c *clock) sinceStart(at time.Time) (time.Duration, error) {
 	return since, nil
 }
 
-// placeRecord sets a record's kind, port and node from the interface's name, and a drop's reason from comments. It
-// returns false for a frame without bytes that records a change of a link.
+// placeRecord sets a record's kind, port and node from the interface's name, or its number if the name is empty, and a
+// drop's reason from comments. It returns false for a frame without bytes that records a change of a link.
 func placeRecord(r *trace.Record, name string, number int, comments []string) bool {
 	if base, ok := strings.CutSuffix(name, pcapflows.Drops); ok {
 		name, r.Kind = base, trace.Drop

@@ -45,8 +45,8 @@ var identifyExecutable = sync.OnceValues(func() (build, digest string) {
 	return "", hexDigest([]byte(info))
 })
 
-// identify returns the SHA-256 of the build ID of the executable in r or, without a build ID, of all bytes of r.
-// The other result is empty.
+// identify returns the SHA-256 of the build ID of the executable in r or, without a build ID, of all bytes of r, in
+// hexadecimal digits. The other result is empty.
 func identify(r interface {
 	io.Reader
 	io.ReaderAt

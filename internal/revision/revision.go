@@ -138,7 +138,7 @@ func orNone(s string) string {
 // maxLength is above the length of any revision.
 const maxLength = 4096
 
-// Parse parses a revision in the format of String.
+// Parse parses a revision in the format of String. It returns an error for any text that String does not produce.
 func Parse(s string) (Revision, error) {
 	var r Revision
 	words := strings.Split(s, " ")

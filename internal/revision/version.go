@@ -31,9 +31,9 @@ var Version = sync.OnceValue(func() string {
 	return versionOf(ownCommit(info, stamp), stamp, identifyExecutable)
 })
 
-// ownCommit removes the version control settings from build information if they describe another repository. Go records
-// the commit of the enclosing repository for an archive that was unpacked inside one. If the archive is ignored there,
-// Go also records that the sources are unmodified.
+// ownCommit returns build information without the version control settings if they describe another repository than the
+// stamp. Go records the commit of the enclosing repository for an archive that was unpacked inside one. If the archive
+// is ignored there, Go also records that the sources are unmodified.
 func ownCommit(info *debug.BuildInfo, stamp string) *debug.BuildInfo {
 	archived, _, _ := strings.Cut(strings.TrimSpace(stamp), " ")
 	if info.Main.Path != module || !isHash(archived) ||
@@ -81,7 +81,7 @@ func describeBuild(build, digest string) string {
 	return "SHA-256 " + briefHash(digest)
 }
 
-// briefHash returns the beginning of a hash.
+// briefHash returns the first 12 characters of a hash.
 func briefHash(hash string) string { return escaper.Replace(hash[:min(len(hash), 12)]) }
 
 // isHash reports whether git archive has filled a stamp in.

@@ -98,12 +98,13 @@ func (c *Config) newRequest() (*unix.TpacketReq, error) {
 		Frame_nr: uint32(blocks * per)}, nil
 }
 
-// socketError returns an error of the given step on the interface.
-func (c *Config) socketError(what string, err error) (*Socket, error) {
-	return nil, fmt.Errorf("packet socket at %s: %s: %w", c.Interface, what, err)
+// socketError returns a nil socket and an error of the given step on the interface.
+func (c *Config) socketError(step string, err error) (*Socket, error) {
+	return nil, fmt.Errorf("packet socket at %s: %s: %w", c.Interface, step, err)
 }
 
-// Open opens a socket. Frames that arrive from then on are in its ring.
+// Open opens a socket in the calling thread's network namespace. Frames that arrive from then on are in its ring. It
+// needs CAP_NET_RAW. The caller calls Close.
 func Open(c Config) (s *Socket, err error) {
 	request, err := c.newRequest()
 	if err != nil {
@@ -162,7 +163,7 @@ func Open(c Config) (s *Socket, err error) {
 }
 
 // Attach returns a Socket for the descriptor of a socket that another process has opened with the same configuration.
-// The other process must not use it afterwards. Attach needs no privilege.
+// The other process must not use it afterwards. Attach needs no privilege. After an error the descriptor stays open.
 func Attach(c Config, fd int) (*Socket, error) {
 	request, err := c.newRequest()
 	if err != nil {
@@ -211,15 +212,15 @@ func (s *Socket) Close() error {
 func (s *Socket) FD() int { return s.fd }
 
 // slotAddress returns the address of a byte of the next slot.
-func (s *Socket) slotAddress(byte int) unsafe.Pointer {
-	return unsafe.Pointer(&s.memory[int(s.next&s.mask)*s.slot+byte])
+func (s *Socket) slotAddress(offset int) unsafe.Pointer {
+	return unsafe.Pointer(&s.memory[int(s.next&s.mask)*s.slot+offset])
 }
 
 // loadWord returns the 32-bit word at an offset of the next slot.
-func (s *Socket) loadWord(byte int) uint32 { return *(*uint32)(s.slotAddress(byte)) }
+func (s *Socket) loadWord(offset int) uint32 { return *(*uint32)(s.slotAddress(offset)) }
 
 // loadHalf returns the 16-bit word at an offset of the next slot.
-func (s *Socket) loadHalf(byte int) uint16 { return *(*uint16)(s.slotAddress(byte)) }
+func (s *Socket) loadHalf(offset int) uint16 { return *(*uint16)(s.slotAddress(offset)) }
 
 // NextArrival returns the arrival time of the first waiting frame by CLOCK_REALTIME in ns, or false without one. It
 // counts and skips frames that a switch cannot forward.
@@ -293,8 +294,8 @@ func (s *Socket) fitsTagged(frame []byte) bool {
 		frame[addressBytes+1] == defaultTag&0xff
 }
 
-// Flush sends the queued frames. With EAGAIN or ENOBUFS, the rest stays queued for the next call. It counts and drops
-// frames above the interface's MTU.
+// Flush sends the queued frames. With EAGAIN or ENOBUFS, it returns that error and the rest stays queued for the next
+// call. It counts and drops frames above the interface's MTU.
 func (s *Socket) Flush() error {
 	for s.first < s.last {
 		// A raw system call: it does not block and is short, so Go's scheduler need not be involved.
@@ -334,7 +335,7 @@ func (s *Socket) TakeError() error {
 	return nil
 }
 
-// Counts returns the counters since Open. It makes a system call.
+// Counts returns the counters since Open; after an error they may be out of date. It makes a system call.
 func (s *Socket) Counts() (SocketCounters, error) {
 	st, err := unix.GetsockoptTpacketStats(s.fd, unix.SOL_PACKET, unix.PACKET_STATISTICS)
 	if err != nil {

@@ -16,8 +16,8 @@ type Carriers struct {
 	buf []byte
 }
 
-// WatchCarriers starts to watch all interfaces of the calling thread's network namespace (RTMGRP_LINK,
-// rtnetlink(7)).
+// WatchCarriers starts to watch all interfaces of the calling thread's network namespace (RTMGRP_LINK, rtnetlink(7)).
+// The caller calls Close.
 func WatchCarriers() (*Carriers, error) {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, unix.NETLINK_ROUTE)
 	if err != nil {
@@ -36,10 +36,10 @@ func (c *Carriers) FD() int { return c.fd }
 // Close closes the socket.
 func (c *Carriers) Close() error { return unix.Close(c.fd) }
 
-// Read calls take for every pending change, in order, and does not block. take gets the interface's index and
-// whether it is up with a carrier; other changes of an interface are reported, too. Read returns ENOBUFS if
+// Read calls visit for every pending change, in order, and does not block. The function visit gets the interface's
+// index and whether it is up with a carrier; other changes of an interface are reported, too. Read returns ENOBUFS if
 // changes were lost.
-func (c *Carriers) Read(take func(index int, carrier bool)) error {
+func (c *Carriers) Read(visit func(index int, carrier bool)) error {
 	for {
 		n, _, err := unix.Recvfrom(c.fd, c.buf, 0)
 		switch {
@@ -49,15 +49,16 @@ func (c *Carriers) Read(take func(index int, carrier bool)) error {
 		case err != nil:
 			return os.NewSyscallError("recvfrom", err)
 		default:
-			if err := parseLinkChanges(c.buf[:n], take); err != nil {
+			if err := parseLinkChanges(c.buf[:n], visit); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-// parseLinkChanges calls take for every message in the datagram b that is about an interface.
-func parseLinkChanges(b []byte, take func(index int, carrier bool)) error {
+// parseLinkChanges calls visit for every message in the datagram b that is about an interface. A removed interface has
+// no carrier.
+func parseLinkChanges(b []byte, visit func(index int, carrier bool)) error {
 	messages, err := syscall.ParseNetlinkMessage(b)
 	if err != nil {
 		return fmt.Errorf("netlink: messages of %d bytes: %w", len(b), err)
@@ -73,7 +74,7 @@ func parseLinkChanges(b []byte, take func(index int, carrier bool)) error {
 		if data[0] != unix.AF_UNSPEC { // a bridge's message about its port
 			continue
 		}
-		take(int(int32(ne.Uint32(data[4:]))), kind == unix.RTM_NEWLINK && hasCarrier(ne.Uint32(data[8:])))
+		visit(int(int32(ne.Uint32(data[4:]))), kind == unix.RTM_NEWLINK && hasCarrier(ne.Uint32(data[8:])))
 	}
 	return nil
 }

@@ -66,17 +66,18 @@ func addAttribute(r *nl.NetlinkRequest, kind int, value []byte) { r.AddData(nl.N
 // newNested returns an attribute that can hold attributes.
 func newNested(kind int) *nl.RtAttr { return nl.NewRtAttr(kind|unix.NLA_F_NESTED, nil) }
 
-// addNested adds to a an attribute that can hold attributes, and returns it.
+// addNested adds a nested attribute of a kind to attribute a, and returns the new one.
 func addNested(a *nl.RtAttr, kind int) *nl.RtAttr { return a.AddRtAttr(kind|unix.NLA_F_NESTED, nil) }
 
-// forEachAttribute calls take for every attribute in b. It fails if a length is inconsistent.
-func forEachAttribute(b []byte, take func(kind uint16, value []byte)) error {
+// forEachAttribute calls visit for every attribute in b. It returns an error without a call if a length is
+// inconsistent.
+func forEachAttribute(b []byte, visit func(kind uint16, value []byte)) error {
 	all, err := nl.ParseRouteAttr(b)
 	if err != nil {
 		return fmt.Errorf("netlink: attributes of %d bytes: %w", len(b), err)
 	}
 	for _, a := range all {
-		take(a.Attr.Type&typeMask, a.Value)
+		visit(a.Attr.Type&typeMask, a.Value)
 	}
 	return nil
 }

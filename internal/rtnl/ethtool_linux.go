@@ -65,9 +65,9 @@ func callEthtool(fd int, name string, command, value uint32) (uint32, error) {
 	return data.value, nil
 }
 
-// SetOffload switches an offload of an interface in the calling thread's network namespace on or off. which is tso,
-// gso, lro, gro, sg, tx or rx.
-func SetOffload(name, which string, on bool) error {
+// SetOffload switches an offload of an interface in the calling thread's network namespace on or off. The offload is
+// tso, gso, lro, gro, sg, tx or rx; another name is an error.
+func SetOffload(name, offload string, on bool) error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return err
@@ -78,17 +78,18 @@ func SetOffload(name, which string, on bool) error {
 		value = 1
 	}
 	for _, o := range offloads {
-		if o.name == which {
+		if o.name == offload {
 			if _, err := accessOffload(fd, name, o.set, value); err != nil {
-				return fmt.Errorf("interface %s: offload %s: %w", name, which, err)
+				return fmt.Errorf("interface %s: offload %s: %w", name, offload, err)
 			}
 			return nil
 		}
 	}
-	return fmt.Errorf("interface %s: no offload %s is known", name, which)
+	return fmt.Errorf("interface %s: no offload %s is known", name, offload)
 }
 
-// ListOffloads lists the offloads that are on at an interface of the calling thread's network namespace.
+// ListOffloads lists the offloads that are on at an interface of the calling thread's network namespace. Offloads that
+// the interface does not support count as off.
 func ListOffloads(name string) (on []string, err error) {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {

@@ -200,7 +200,8 @@ func addressFamily(a netip.Addr) int {
 	return unix.AF_INET6
 }
 
-// AddAddress assigns an address to an interface without duplicate address detection.
+// AddAddress assigns an address with its prefix length to an interface, without duplicate address detection. It fails
+// with EEXIST if the interface has it.
 func (c *Conn) AddAddress(index int, p netip.Prefix) error {
 	fixed := nl.NewIfAddrmsg(addressFamily(p.Addr()))
 	fixed.Prefixlen, fixed.Index = uint8(p.Bits()), uint32(index)
@@ -222,7 +223,8 @@ type Metrics struct {
 	QuickACK             bool      // acknowledge each segment at once (quickack)
 }
 
-// AddRoute adds a route that makes the addresses of a prefix neighbours at an interface.
+// AddRoute adds a route that makes the addresses of a prefix neighbours at an interface. It fails with EEXIST if there
+// is such a route.
 func (c *Conn) AddRoute(index int, p netip.Prefix) error {
 	return c.setRoute(unix.NLM_F_CREATE|unix.NLM_F_EXCL, index, p, Metrics{})
 }
@@ -280,8 +282,8 @@ func routeRequest(flags, index int, p netip.Prefix, metrics Metrics) *nl.Netlink
 	return r
 }
 
-// LimitSegments sets how many segments a TCP packet given to an interface may hold (gso_max_segs), 1 to 65535. The
-// interface or the layer above cuts the packet; with 1 each segment is sent separately.
+// LimitSegments sets the maximum number of segments that a TCP packet given to an interface may hold (gso_max_segs), 1
+// to 65535. The interface or the layer above cuts the packet; with 1 each segment is sent separately.
 func (c *Conn) LimitSegments(index, segments int) error {
 	const maxSegments = 65535 // GSO_MAX_SEGS
 	if segments < 1 || segments > maxSegments {
@@ -295,7 +297,7 @@ func (c *Conn) LimitSegments(index, segments int) error {
 	return nil
 }
 
-// AddNeighbour adds a permanent entry with the MAC address of a neighbour at an interface.
+// AddNeighbour adds or replaces a permanent entry with the MAC address of a neighbour at an interface.
 func (c *Conn) AddNeighbour(index int, a netip.Addr, mac [6]byte) error {
 	r := newRequest(unix.RTM_NEWNEIGH, unix.NLM_F_CREATE|unix.NLM_F_REPLACE, &ndMsg{Family: uint8(addressFamily(a)),
 		Ifindex: int32(index), State: unix.NUD_PERMANENT})

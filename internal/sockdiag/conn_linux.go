@@ -46,11 +46,11 @@ func Open() (*Conn, error) {
 func (c *Conn) Close() error { return unix.Close(c.fd) }
 
 // dumpTCP returns all TCP sockets of an address family, AF_INET or AF_INET6; IPv4 connections over an IPv6 socket
-// belong to the latter. The result is valid until the next call. TCP allocates only when there are more sockets
-// than in any call before.
+// belong to the latter. The result is valid until the next call. It allocates only when there are more sockets than in
+// any call before.
 //
-// The kernel scans the machine's whole connection table, even for a namespace with few connections, so TCP is much
-// slower than Socket.
+// The kernel scans the machine's whole connection table, even for a namespace with few connections, so dumpTCP is much
+// slower than FindSocket.
 func (c *Conn) dumpTCP(family uint8) ([]Socket, error) { return c.Dump(family, Filter{}) }
 
 // maxAttempts limits how often a dump is started.

@@ -86,7 +86,7 @@ const (
 const NoLimit = unit.Rate(math.MaxInt64)
 
 // Info is TCP's state of a connection: struct tcp_info of Linux 6.18, with the kernel's field names in brackets.
-// Older kernels send fewer bytes; fields that were not sent are 0, and has distinguishes them.
+// Older kernels send fewer bytes; fields that were not sent are 0, and hasField distinguishes them.
 type Info struct {
 	// Size is the number of bytes that the kernel has sent; 0 for sockets in TIME-WAIT and requests at a listening
 	// socket, which have no such state.
@@ -100,7 +100,7 @@ type Info struct {
 	Options            TCPOptions // [tcpi_options]
 	SendWindowScale    uint8      // window scale of the other end's offers, in bits [tcpi_snd_wscale]
 	ReceiveWindowScale uint8      // window scale of our offers, in bits [tcpi_rcv_wscale]
-	AppLimited         bool       // deliveryRate was limited by the application [tcpi_delivery_rate_app_limited]
+	AppLimited         bool       // DeliveryRate was limited by the application [tcpi_delivery_rate_app_limited]
 	FastOpenFail       uint8      // why Fast Open failed; 0: it did not [tcpi_fastopen_client_fail]
 
 	RTO        unit.Time  // retransmission timeout (RFC 6298) [tcpi_rto]
@@ -174,7 +174,7 @@ type Info struct {
 	ReceivedE1Bytes  unit.Bytes // payload received as ECT(1) [tcpi_received_e1_bytes]
 	ReceivedE0Bytes  unit.Bytes // as ECT(0) [tcpi_received_e0_bytes]
 	ReceivedCEBytes  unit.Bytes // as CE [tcpi_received_ce_bytes]
-	// accECN holds the 4 bytes that follow: in Linux 6.18 [tcpi_accecn_fail_mode] and [tcpi_accecn_opt_seen] of 16
+	// AccECN holds the 4 bytes that follow: in Linux 6.18 [tcpi_accecn_fail_mode] and [tcpi_accecn_opt_seen] of 16
 	// bits each, in Linux 7.0 bit fields.
 	AccECN uint32
 }
@@ -309,11 +309,11 @@ func toTime(n uint64, u unit.Time) unit.Time {
 	return unit.Time(n) * u
 }
 
-// parseInfo parses a struct tcp_info from this machine's kernel, by sock_diag or getsockopt(TCP_INFO). It may have
+// parseInfo sets i from a struct tcp_info of this machine's kernel, by sock_diag or getsockopt(TCP_INFO). It may have
 // any length; missing fields become 0.
-func (i *Info) parseInfo(sent []byte) {
+func (i *Info) parseInfo(data []byte) {
 	var whole [infoBytes]byte
-	copy(whole[:], sent)
+	copy(whole[:], data)
 	b := whole[:]
 	u32 := func(offset int) uint32 { return ne.Uint32(b[offset:]) }
 	u64 := func(offset int) uint64 { return ne.Uint64(b[offset:]) }
@@ -322,7 +322,7 @@ func (i *Info) parseInfo(sent []byte) {
 	us := func(offset int) unit.Time { return unit.Time(u32(offset)) * unit.Microsecond }
 	ms := func(offset int) unit.Time { return unit.Time(u32(offset)) * unit.Millisecond }
 	*i = Info{
-		Size:  len(sent),
+		Size:  len(data),
 		State: TCPState(b[0]), CAState: CAState(b[1]), Retransmits: b[2], Probes: b[3], Backoff: b[4],
 		Options:         TCPOptions(b[5]),
 		SendWindowScale: takeBits(b[6], 0, 4), ReceiveWindowScale: takeBits(b[6], 4, 4),

@@ -174,9 +174,9 @@ func appendStorageRequest(b []byte, fd int) []byte {
 // errInterrupted means that the kernel's list changed during the dump (NLM_F_DUMP_INTR).
 var errInterrupted = errors.New("sock_diag: the kernel's list changed while it was read")
 
-// parseSockets parses the messages of one datagram and appends the sockets of request seq. done means that the
-// reply is complete. single marks a request for one socket; its reply is a single message. The error is the
-// kernel's, errInterrupted, or about a damaged message.
+// parseSockets parses the messages of one datagram and appends the sockets of request seq to sockets. It skips replies
+// to other requests. The result done means that the reply is complete. The argument single marks a request for one
+// socket; its reply is a single message. The error is the kernel's, errInterrupted, or about a damaged message.
 func parseSockets(b []byte, seq uint32, single bool, sockets []Socket) (_ []Socket, done bool, err error) {
 	interrupted := false
 	for len(b) >= headerBytes {

@@ -61,9 +61,9 @@ func reportRemarks(r *document.Reader, s *dataplane.SwitchContext, subject strin
 	}
 }
 
-// QueueLimit returns the maximum length of a switch's queue before the buffers of its ports: the lower of the
-// queue limit and the limit of a shared buffer. Classes with pauses have no thresholds in a shared buffer, so
-// limit alone applies.
+// QueueLimit returns the maximum length of a switch's queue before the buffers of its ports: the lower of the queue
+// limit and the limit of a shared buffer among the programs of list. Classes with pauses have no thresholds in a shared
+// buffer, so only the queue limit applies. The argument ports is the number of ports.
 func QueueLimit(limit unit.Length, list []Program, ports int) unit.Length {
 	shared, pauses := unit.Length{}, false
 	for i := range list {
@@ -89,7 +89,8 @@ const (
 )
 
 // ReadPrograms reads a list of programs, each from known and at most once: names, or {name: {parameter: value}}. It
-// reports errors to r. Except for a Sample it checks the order of the programs.
+// skips the word none. It notes errors in r. Except for a Sample it checks the order of the programs: a program that
+// uses the port needs an earlier one that chooses it.
 func ReadPrograms(r *document.Reader, known []dataplane.Scheme, t *document.Node, place Placement) []Program {
 	if t.Kind != document.List {
 		r.Fail(t.Position, "[forward, …]", "the value is not a list of programs but %v", t.Kind)
@@ -134,8 +135,8 @@ func ReadPrograms(r *document.Reader, known []dataplane.Scheme, t *document.Node
 	return out
 }
 
-// checkOrder refuses each program that uses the egress port unless it follows all programs of the list that choose
-// the port, and the list has at least one.
+// checkOrder notes an error for each program that uses the egress port unless it follows all programs of the list that
+// choose the port, and the list has at least one.
 func checkOrder(r *document.Reader, list []Program, standalone bool) {
 	last := -1 // index of the last program that chooses the port
 	for i := range list {
@@ -172,8 +173,8 @@ type SchedulerChoice struct {
 	params   *document.Node
 }
 
-// ReadScheduler reads the scheduler of a port's queues, one of known. It reports errors to r and returns nil after
-// one.
+// ReadScheduler reads the scheduler of a port's queues, one of known. It checks that the scheduler supports the number
+// of queues. It notes errors in r and returns nil if there is no such scheduler.
 func ReadScheduler(r *document.Reader, known []tm.Scheme, t *document.Node, queues int) *SchedulerChoice {
 	where := t.Position
 	name, params := r.SplitNamed(t, "scheduler")
@@ -199,12 +200,14 @@ func ReadScheduler(r *document.Reader, known []tm.Scheme, t *document.Node, queu
 	return nil
 }
 
-// ReadQueueCount reads the number of queues of a port, 1 to tm.MaxQueues.
+// ReadQueueCount reads the number of queues of a port, 1 to tm.MaxQueues. It notes an error in r and returns 1 for any
+// other value.
 func ReadQueueCount(r *document.Reader, t *document.Node) int {
 	return r.ReadInteger(t, 1, tm.MaxQueues)
 }
 
-// ReadBuffer reads the limit of a port's buffer or of one of its queues, in packets or bytes. It must be at least one.
+// ReadBuffer reads the limit of a port's buffer or of one of its queues, in packets or bytes. It must be at least one
+// of them. It notes errors in r.
 func ReadBuffer(r *document.Reader, t *document.Node) unit.Length {
 	l, err := unit.ParseLength(r.ReadText(t))
 	switch {

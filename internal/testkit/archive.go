@@ -73,9 +73,9 @@ func (a *Archive) indexOf(name string) int {
 	return slices.IndexFunc(a.Files, func(f txtar.File) bool { return f.Name == name })
 }
 
-// Golden compares text with a file of the archive, or with -update replaces the file. A new file is inserted after
-// the last file of its case. The text must be empty or end with a newline, and must not have a line of the form "--
-// name --".
+// Golden compares the text got with a file of the archive, or with -update replaces the file. A new file is inserted
+// after the last file of its case. The text must be empty or end with a newline, and must not have a line of the form
+// "-- name --".
 func (a *Archive) Golden(t *testing.T, name, got string) {
 	t.Helper()
 	if got != "" && !strings.HasSuffix(got, "\n") || len(txtar.Parse([]byte(got)).Files) > 0 {
@@ -93,7 +93,7 @@ func (a *Archive) Golden(t *testing.T, name, got string) {
 	}
 }
 
-// setFile replaces a file, or inserts it after the last file of its case.
+// setFile replaces the text of a file, or inserts a new file after the last file of its case.
 func (a *Archive) setFile(name, text string) {
 	at := a.indexOf(name)
 	if at < 0 {

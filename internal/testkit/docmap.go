@@ -14,9 +14,9 @@ import (
 
 var testName = regexp.MustCompile(`\b(Test|Fuzz|Example|Benchmark)[A-Z]\w*`)
 
-// CheckDocTests checks that all tests named in the package's doc.go, and in the page that docs/papers has for a
-// paper's package, exist in this folder or in one of the others. The two must name at least atLeast tests.
-func CheckDocTests(t *testing.T, atLeast int, others ...string) {
+// CheckDocTests checks that all tests named in the package's doc.go, and in the page that docs/papers has for a paper's
+// package, exist in this folder or in one of the others. The two must name at least minTests tests.
+func CheckDocTests(t *testing.T, minTests int, others ...string) {
 	t.Helper()
 	doc, err := os.ReadFile("doc.go")
 	if err != nil {
@@ -56,8 +56,8 @@ func CheckDocTests(t *testing.T, atLeast int, others ...string) {
 			t.Errorf("the documentation names %s, which does not exist", n)
 		}
 	}
-	if len(names) < atLeast {
+	if len(names) < minTests {
 		t.Errorf("the documentation names %d tests (%s), at least %d were expected", len(names), strings.Join(names, ", "),
-			atLeast)
+			minTests)
 	}
 }

@@ -106,8 +106,8 @@ type ErrorTexts struct {
 // Heading begins a group of errors.
 func (e *ErrorTexts) Heading(heading string) { e.text.WriteString("# " + heading + "\n") }
 
-// AddError appends an error to the golden file's text. With full, it marks the error. Without a name, the lines have no
-// label.
+// AddError appends the error text to the golden file's text. With full, it marks the error. The name is the label of
+// its lines. Without one the lines have no label.
 func (e *ErrorTexts) AddError(t *testing.T, name, text string, full bool) {
 	t.Helper()
 	e.text.WriteString(e.FormatError(t, name, text, full))
@@ -150,8 +150,8 @@ func (e *ErrorTexts) CountMarked() int { return len(e.marked) }
 // String returns the golden file's text.
 func (e *ErrorTexts) String() string { return e.text.String() }
 
-// CheckList checks that the last list of allowed names in an error has only known names, and lists or counts them
-// all.
+// CheckList checks the last list of allowed names in the error text. It must have only known names, and list or count
+// them all.
 func CheckList(t *testing.T, text string, known []string) {
 	t.Helper()
 	if problem := findListError(text, known); problem != "" {

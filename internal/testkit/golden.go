@@ -14,13 +14,14 @@ var update = flag.Bool("update", false, "rewrite golden files")
 // IsUpdating reports whether tests rewrite their golden files (go test -update).
 func IsUpdating() bool { return *update }
 
-// Golden compares text with the file testdata/name, or with -update rewrites it.
+// Golden compares the text got with the file testdata/name, or with -update rewrites it. A difference is an error of
+// the test.
 func Golden(t *testing.T, name, got string) {
 	t.Helper()
 	GoldenFile(t, filepath.Join("testdata", name), got)
 }
 
-// GoldenFile compares text with any file, such as a page of docs, or with -update rewrites it.
+// GoldenFile compares the text got with the file at path, such as a page of docs, or with -update rewrites it.
 func GoldenFile(t *testing.T, path, got string) {
 	t.Helper()
 	if *update {

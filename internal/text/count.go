@@ -8,8 +8,8 @@ import (
 // Count returns a number with its noun: "1 run", "3 runs", "2 switches".
 func Count(n int, noun string) string { return strconv.Itoa(n) + " " + Plural(n, noun) }
 
-// Plural returns the form of a noun for n things. It changes only the ending, so a phrase must end in its noun
-// ("traced run").
+// Plural returns the form of a noun in the singular for n things. It changes only the ending, so a phrase must end in
+// its noun ("traced run").
 func Plural(n int, noun string) string {
 	if n == 1 {
 		return noun

@@ -28,7 +28,7 @@ func EscapeRune(r rune) string {
 }
 
 // FindActing returns the first character of a text that acts, or the first byte that is not UTF-8, and its offset in
-// bytes, or −1. It sets bad for such a byte.
+// bytes. Without one the offset is −1. Line ends and tabs act, too. It sets bad for such a byte.
 func FindActing[T string | []byte](s T) (at int, r rune, bad bool) {
 	for at = 0; at < len(s); {
 		if b := s[at]; b >= ' ' && b < 0x7f {
@@ -102,7 +102,7 @@ func EscapeCell(s string) string {
 	return "'" + s
 }
 
-// isNumber reports whether a text is a decimal number.
+// isNumber reports whether a text is a decimal number, with an optional sign and exponent. The text must not be empty.
 func isNumber(s string) bool {
 	s = strings.TrimLeft(s[:1], "+-") + s[1:]
 	mantissa, exponent, scaled := strings.Cut(strings.ToLower(s), "e")

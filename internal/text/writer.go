@@ -14,10 +14,11 @@ type Writer struct {
 	part []byte // an incomplete character or line end
 }
 
-// NewWriter returns a Writer that writes to another.
-func NewWriter(to io.Writer) *Writer { return &Writer{out: to} }
+// NewWriter returns a Writer that writes escaped text to out. The caller calls Flush at the end.
+func NewWriter(out io.Writer) *Writer { return &Writer{out: out} }
 
-// Write writes all of p or returns 0 and an error: escapes change the length.
+// Write writes all of p or returns 0 and an error: escapes change the length. It keeps an incomplete character or line
+// end at the end of p for the next call.
 func (w *Writer) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -33,7 +33,7 @@ type discard struct{}
 func (discard) Write(p []byte) (int, error) { return len(p), nil }
 
 // LimitConnections returns a listener that accepts a connection only while fewer than the given number are open. Others
-// wait in the kernel.
+// wait in the kernel. Closing it closes l.
 func LimitConnections(l net.Listener, connections int) net.Listener {
 	return &limited{Listener: l, open: make(chan struct{}, connections), closed: make(chan struct{})}
 }

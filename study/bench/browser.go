@@ -60,7 +60,7 @@ func startBrowser(ctx context.Context, program, profile string) (*driver, error)
 	return b, nil
 }
 
-// attach opens a page. Later calls apply to it.
+// attach opens a page. Later calls apply to it. It returns an error if the browser does not respond as expected.
 func (b *driver) attach() error {
 	var target struct {
 		ID string `json:"targetId"`
@@ -111,7 +111,8 @@ func (b *driver) readReply() (a reply, err error) {
 	return a, json.Unmarshal(bytes.TrimSuffix(data, []byte{0}), &a)
 }
 
-// call calls a method of the browser, and waits for its result. It decodes the result into result unless that is nil.
+// call calls a method of the browser, and waits for its result. It drops events that arrive before. It decodes the
+// result into result unless that is nil.
 func (b *driver) call(method string, params any, result any) error {
 	b.lastID++
 	message := map[string]any{"id": b.lastID, "method": method, "params": params}
@@ -150,7 +151,8 @@ type paintTimes struct {
 	Bytes         float64 // of the response, without its head
 }
 
-// paint opens a page, and returns its times until the first paint. It fails after 30 s.
+// paint opens a page, and returns its times until the first paint. It waits until the page is complete and its address
+// has no token. It fails after 30 s.
 func (b *driver) paint(url string) (p paintTimes, err error) {
 	before, err := b.evaluateNumber("performance.timeOrigin") // identifies the page that is still open
 	if err == nil {

@@ -43,8 +43,9 @@ type Figures struct {
 	Rounds            int     `json:"rounds"`
 }
 
-// Run times a benchmark: "engine" is the event loop on the permutation with a fixed window, "sim" the same with
-// HPCC++, and "tcp" with TCP and CUBIC.
+// Run times a benchmark: "engine" is the event loop on the permutation with a fixed window, "sim" the same with HPCC++,
+// and "tcp" with TCP and CUBIC. It returns an error for other names, unfinished flows, and rounds with different flow
+// completion times.
 func Run(r *experiment.Registry, name string) (*Figures, error) {
 	m := MachineMeters()
 	return m.runWithMeters(r, name)
@@ -111,7 +112,7 @@ func (m *Meters) runWithMeters(r *experiment.Registry, name string) (*Figures, e
 	return f, nil
 }
 
-// median sorts x and returns its median.
+// median sorts x in place and returns its median, the upper one for an even length. The list must not be empty.
 func median(x []float64) float64 {
 	sort.Float64s(x)
 	return x[len(x)/2]

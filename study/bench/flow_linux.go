@@ -28,7 +28,8 @@ type hosts struct {
 	cc   string // congestion control of the flows; "": the system's default, which needs no privilege
 }
 
-// openSocket opens a blocking socket at a host. Its calls time out after 5 s.
+// openSocket opens a blocking IPv4 socket of a kind (SOCK_STREAM, …) in the namespace of a host. Its calls time out
+// after 5 s. A TCP socket has the hosts' congestion control. The caller closes it.
 func (h *hosts) openSocket(host, kind int) (fd int, err error) {
 	err = h.do[host](func() error {
 		fd, err = unix.Socket(unix.AF_INET, kind|unix.SOCK_CLOEXEC, 0)
@@ -53,7 +54,7 @@ func (h *hosts) openSocket(host, kind int) (fd int, err error) {
 	return fd, nil
 }
 
-// address returns the address of a port at a host.
+// address returns the IPv4 address of a port at a host.
 func (h *hosts) address(host int, port uint16) unix.Sockaddr {
 	return &unix.SockaddrInet4{Port: int(port), Addr: h.addr[host].As4()}
 }
@@ -123,7 +124,7 @@ func (h *hosts) startFlow() (*flow, error) {
 	return f, nil
 }
 
-// readBytes returns the bytes that have arrived, and when they were read.
+// readBytes returns the bytes that have arrived so far, and when they were read.
 func (f *flow) readBytes() (n int64, readAt time.Time) {
 	for try := 0; ; try++ {
 		before := time.Now()
@@ -143,8 +144,8 @@ func (f *flow) end() {
 	unix.Close(f.in)
 }
 
-// appendEcho writes an ICMP echo request (RFC 792) with a sequence number to b, as long as ping's: 64 bytes, which are
-// 98 bytes of Ethernet.
+// appendEcho replaces the contents of b by an ICMP echo request (RFC 792) with a sequence number, as long as ping's: 64
+// bytes, which are 98 bytes of Ethernet.
 func appendEcho(b []byte, seq uint16) []byte {
 	b = append(b[:0], icmpEcho, 0, 0, 0, identifier>>8, identifier&0xff, byte(seq>>8), byte(seq))
 	b = append(b, make([]byte, 56)...)
@@ -170,10 +171,10 @@ const (
 	identifier = 0xbe5c
 )
 
-// connect connects a socket. If a signal interrupts connect, the kernel continues to connect, and the socket becomes
-// writable when it is connected (connect(2)). connect waits for that.
-func connect(fd int, to unix.Sockaddr) error {
-	err := unix.Connect(fd, to)
+// connect connects a socket to an address. If a signal interrupts connect, the kernel continues to connect, and the
+// socket becomes writable when it is connected (connect(2)). connect waits for that.
+func connect(fd int, address unix.Sockaddr) error {
+	err := unix.Connect(fd, address)
 	if err != unix.EINTR {
 		return err
 	}
@@ -314,7 +315,8 @@ type cpuTimes struct {
 // ticks is the number of /proc's time units per second (USER_HZ).
 const ticks = 100
 
-// readCPUTimes reads the CPU times of the machine. pid is the data plane's process; 0: it is not running.
+// readCPUTimes reads the CPU times of the machine since its start. The argument pid is the data plane's process; 0: it
+// is not running.
 func readCPUTimes(pid int) (m cpuTimes, err error) {
 	text, err := os.ReadFile("/proc/stat")
 	if err != nil {
@@ -341,7 +343,7 @@ func readCPUTimes(pid int) (m cpuTimes, err error) {
 }
 
 // coresTime returns the time of all cores in the text of /proc/stat (proc(5)), in seconds: busy, and stolen by the
-// hypervisor.
+// hypervisor. Busy time includes neither idle time nor waits for a disk.
 func coresTime(text string) (busy, stolen float64, err error) {
 	line, _, _ := strings.Cut(text, "\n")
 	fields := strings.Fields(line)
@@ -364,7 +366,7 @@ func coresTime(text string) (busy, stolen float64, err error) {
 	return busy, stolen, nil
 }
 
-// readProcessTime returns the CPU time of a process in seconds.
+// readProcessTime returns the CPU time of a process in user mode and in the kernel, in seconds.
 func readProcessTime(pid int) (float64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

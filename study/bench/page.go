@@ -87,8 +87,7 @@ func (f *PageFigures) String() string {
 	return b.String()
 }
 
-// loadAverage returns the number of processes that require a core, over 1, 5 and 15 minutes; "" if the system does not
-// report it.
+// loadAverage returns the load of the system as text, over 1, 5 and 15 minutes; "" if the system does not report it.
 func loadAverage() string {
 	data, err := os.ReadFile("/proc/loadavg")
 	if words := strings.Fields(string(data)); err == nil && len(words) > 3 {
@@ -97,7 +96,8 @@ func loadAverage() string {
 	return ""
 }
 
-// Page measures how long a browser takes until the first paint of the list of many results, and of other pages.
+// Page measures how long a browser takes until the first paint of the list of many results, and of other pages. It
+// makes the results in a temporary folder. It returns ErrNoBrowser without Chromium.
 func Page(ctx context.Context, r *experiment.Registry, o PageOptions) (*PageFigures, error) {
 	if o.open == nil {
 		program, err := exec.LookPath("chromium")
@@ -139,7 +139,7 @@ func Page(ctx context.Context, r *experiment.Registry, o PageOptions) (*PageFigu
 	return f, nil
 }
 
-// runRound measures each page once, with a new server.
+// runRound measures each page once, with a new server, and adds the times to f. The folder out has the results.
 func (f *PageFigures) runRound(ctx context.Context, b *driver, r *experiment.Registry, out string) error {
 	page, err := live.Page.Get()
 	if err != nil {
@@ -177,8 +177,8 @@ func (f *PageFigures) runRound(ctx context.Context, b *driver, r *experiment.Reg
 	return nil
 }
 
-// makeResults runs an experiment and makes n results folders, which have the same files under different names. It
-// returns the last name.
+// makeResults runs an experiment and makes n results folders below out, which have the same files under different
+// names: links to the first one's. It returns the last name.
 func makeResults(ctx context.Context, r *experiment.Registry, out string, n int) (last string, err error) {
 	names := r.Experiments()
 	if len(names) == 0 {

@@ -102,6 +102,7 @@ type peerBench struct {
 }
 
 // Peers runs the same flows over the same paths in Weir and in Debian's ns-3, with DCTCP and CUBIC in a k-ary fat tree.
+// It builds the program for ns-3 first, and returns an error with the needed packages if that fails.
 func Peers(ctx context.Context, r *experiment.Registry, k int, o TurnOptions) (*PeersFigures, error) {
 	return (&peerBench{Meters: MachineMeters(), output: runProgram, repeats: peerRepeats}).runAll(ctx, r, k, o)
 }
@@ -217,7 +218,8 @@ func (t *pathRecorder) Write(r *trace.Record) error {
 	return nil
 }
 
-// writePeer writes the input file of ns-3's program. It runs Weir once to get the paths of flows.
+// writePeer writes the input file of ns-3's program for a row. It runs Weir once to get the paths of flows. The
+// function config returns a new configuration of the run.
 func writePeer(file string, row *PeerRow, config func() (*sim.Config, error)) error {
 	c, err := config()
 	if err != nil {
@@ -257,7 +259,7 @@ func writePeer(file string, row *PeerRow, config func() (*sim.Config, error)) er
 	return os.WriteFile(file, b.Bytes(), 0o600)
 }
 
-// formatPath returns the nodes of a path and its end as text.
+// formatPath returns the numbers of a path's nodes and of its end as text, with a space before each.
 func formatPath(nodes []int, end int) (text string) {
 	for _, n := range append(slices.Clone(nodes), end) {
 		text += " " + strconv.Itoa(n)
@@ -265,8 +267,8 @@ func formatPath(nodes []int, end int) (text string) {
 	return text
 }
 
-// runWeir repeats Weir's run until its duration can be measured, stores the results in s, and returns the packet-hops
-// per CPU second.
+// runWeir repeats Weir's run until its duration can be measured, stores the last results in s, and returns the
+// packet-hops per CPU second. A flow that does not finish is an error.
 func (p *peerBench) runWeir(s *PeerSide, config func() (*sim.Config, error)) (rate float64, err error) {
 	hops, cpu := 0.0, 0.0
 	for range p.repeats {
@@ -293,7 +295,8 @@ func (p *peerBench) runWeir(s *PeerSide, config func() (*sim.Config, error)) (ra
 	return hops / cpu, nil
 }
 
-// parse reads the output of ns-3's program into s, and returns its packet-hops per CPU second.
+// parse reads the output of ns-3's program into s, and returns its packet-hops per CPU second. It returns an error if a
+// flow did not finish or a figure is missing.
 func (s *PeerSide) parse(out string) (rate float64, err error) {
 	cpu := 0.0
 	s.FCT = nil
@@ -325,7 +328,7 @@ func (s *PeerSide) parse(out string) (rate float64, err error) {
 	return float64(s.PacketHops) / cpu, nil
 }
 
-// compareFCTs sets how much the flows' completion times differ.
+// compareFCTs sets Median and Apart from the flows' completion times: how much ns-3's differ from Weir's.
 func (r *PeerRow) compareFCTs() {
 	var ratios []float64
 	for i := range r.Weir.FCT {

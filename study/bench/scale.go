@@ -67,8 +67,8 @@ type ScaleFigures struct {
 // turn has some million packet-hops.
 func permutationFlow(hosts int) int64 { return max(100_000, 256_000_000/int64(hosts)) }
 
-// Scale times complete HPCC++ in fat trees with the given numbers of hosts, on one thread. Sizes above 8,192 hosts
-// have one round.
+// Scale times complete HPCC++ in fat trees with the given numbers of hosts (Sizes), on one thread. Sizes above 8,192
+// hosts have one round. It returns an error for another number of hosts before it starts.
 func Scale(ctx context.Context, hosts []int, o TurnOptions) (*ScaleFigures, error) {
 	f := &ScaleFigures{Name: "scale", Machine: thisMachine(), Rounds: o.Rounds}
 	for _, h := range hosts {
@@ -109,7 +109,7 @@ func (o *TurnOptions) report(format string, args ...any) {
 	}
 }
 
-// setMedians sets the row's figures from its turns.
+// setMedians sets the row's figures from its turns. It needs at least one turn.
 func (r *ScaleRow) setMedians() {
 	medianOf := func(value func(*Turn) float64) float64 {
 		var x []float64

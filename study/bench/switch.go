@@ -107,7 +107,7 @@ const (
 )
 
 // minRatio returns the required goodput of a row of the unshaped experiment, as a share of the direct path's goodput.
-// It reads a file next to the experiment; 0: the row has no requirement.
+// It reads an embedded file next to the experiment; 0: the row has no requirement.
 func minRatio(row string) (required float64, err error) {
 	const file = "experiments/switch.bars.txt"
 	text, err := Experiments.ReadFile(file)
@@ -195,13 +195,13 @@ func (r *SwitchRow) summarize(direct *SwitchRow) {
 	}
 }
 
-// medianRatio returns the median over rounds of the ratio of two rows' goodputs, and the number of these rounds: those
-// in which both turns were undisturbed. Otherwise it takes all rounds and returns 0.
-func medianRatio(r, to *SwitchRow) (_ float64, compared int) {
+// medianRatio returns the median over rounds of r's goodput divided by base's. The result compared is the number of
+// these rounds: those in which both turns were undisturbed. Without such rounds it takes all rounds and returns 0.
+func medianRatio(r, base *SwitchRow) (_ float64, compared int) {
 	var quiet, all []float64
 	for i, t := range r.Turns {
-		q := t.Goodput / to.Turns[i].Goodput
-		if all = append(all, q); len(t.Disturbed)+len(to.Turns[i].Disturbed) == 0 {
+		q := t.Goodput / base.Turns[i].Goodput
+		if all = append(all, q); len(t.Disturbed)+len(base.Turns[i].Disturbed) == 0 {
 			quiet = append(quiet, q)
 		}
 	}
@@ -220,7 +220,8 @@ func percentile(sorted []unit.Time, p int) float64 {
 	return sorted[(len(sorted)*p+99)/100-1].Seconds()
 }
 
-// addBars compares the rows with their bounds and sets the bars.
+// addBars compares the rows with their bounds and replaces the bars. Schedulings (name clock) have no bounds in shaped
+// rows.
 func (f *SwitchFigures) addBars() {
 	f.Bars = nil
 	bar := func(quiet int, what string, want, got float64, met bool) {
@@ -310,7 +311,7 @@ echoes without the links' 10 ms.
 	return b.String()
 }
 
-// disturbances returns the number of the row's disturbed runs and of its repetitions.
+// disturbances returns the number of the row's disturbed runs and of its repetitions, as text: 1/2.
 func (r *SwitchRow) disturbances() string { return fmt.Sprintf("%d/%d", r.Disturbed, r.Repeats) }
 
 // JSON returns the figures as a document.

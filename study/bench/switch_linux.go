@@ -99,7 +99,8 @@ type switchBench struct {
 	paths  []*hosts
 }
 
-// openSwitch creates the namespaces of an experiment. All its runs have the same hosts.
+// openSwitch creates the namespaces of an experiment and its rows, those of SwitchOptions.Only if it is set. All its
+// runs have the same hosts. The caller closes the lab.
 func openSwitch(r *experiment.Registry, name string, o *SwitchOptions) (*switchBench, error) {
 	src, err := r.OpenExperiment(name)
 	if err != nil {
@@ -207,7 +208,8 @@ func (b *switchBench) addDirect() error {
 	return nil
 }
 
-// runRounds measures every row once in each round. A disturbed turn is repeated immediately, at most maxRepeats times.
+// runRounds measures every row once in each round. A disturbed turn is repeated immediately, at most maxRepeats times;
+// the last repetition counts, even if it was disturbed.
 func (b *switchBench) runRounds(ctx context.Context, o *SwitchOptions) error {
 	for round := range o.Runs {
 		for i, row := range b.rows {
@@ -229,7 +231,7 @@ func (b *switchBench) runRounds(ctx context.Context, o *SwitchOptions) error {
 	return nil
 }
 
-// sendEchoes sends a turn's echo requests and records their times.
+// sendEchoes sends a turn's echo requests and records their times. Unanswered requests count as a disturbance.
 func (t *SwitchTurn) sendEchoes(w *hosts) (err error) {
 	var unanswered int
 	if t.echoes, unanswered, err = w.measureEchoes(echoesATurn, echoPause); err != nil {
@@ -244,7 +246,8 @@ func (t *SwitchTurn) sendEchoes(w *hosts) (err error) {
 	return nil
 }
 
-// runTurn measures row i once: echoes first, then the flow.
+// runTurn measures row i once: echoes first, then the flow. It starts and stops the row's data plane. A disturbance is
+// part of the turn, not an error.
 func (b *switchBench) runTurn(ctx context.Context, i int, o *SwitchOptions) (t *SwitchTurn, err error) {
 	var plane *lab.DataPlane
 	pid := 0

@@ -66,7 +66,8 @@ func Threads(ctx context.Context, threads int, o TurnOptions) (*ThreadsFigures, 
 	return f, nil
 }
 
-// runRound runs one round, and adds its turns unless it is discarded.
+// runRound runs round number try, and adds its turns unless it is discarded. It returns an error if the results on one
+// and several threads differ.
 func (r *ThreadsRow) runRound(ctx context.Context, o *TurnOptions, try int) error {
 	turns := make([]*Turn, 2)
 	for k := range turns {
@@ -95,7 +96,7 @@ func (r *ThreadsRow) runRound(ctx context.Context, o *TurnOptions, try int) erro
 	return nil
 }
 
-// setMedians sets the row's figures from its turns.
+// setMedians sets the row's figures from its turns. Without turns they stay 0.
 func (r *ThreadsRow) setMedians() {
 	var one, wall, up, cpu []float64
 	for _, t := range r.Turns {

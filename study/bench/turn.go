@@ -94,7 +94,8 @@ measure: [fct]
 `, s.Hosts, s.Load, s.Seed+1, Sizes[s.Hosts], traffic)
 }
 
-// RunTurn runs one turn in this process, which should not do other work.
+// RunTurn runs one turn in this process, which should not do other work: the peak memory is the process's. It returns
+// an error for a parameter out of range or an unfinished flow.
 func RunTurn(r *experiment.Registry, s TurnSpec, m Meters) (*Turn, error) {
 	if err := s.Check(); err != nil {
 		return nil, err

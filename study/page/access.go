@@ -43,8 +43,9 @@ func (a *access) isKnownHost(host string) bool {
 		slices.ContainsFunc(a.hosts, func(h string) bool { return strings.EqualFold(h, name) })
 }
 
-// isSameSite reports whether a request comes from this server's own pages or from a program. A request that changes
-// something must prove its origin.
+// isSameSite reports whether a request comes from this server's own pages or from a program. A GET or HEAD may also be
+// a navigation from another site. A request that changes something must prove its origin, by the browser's headers or a
+// program's token.
 func (a *access) isSameSite(r *http.Request) bool {
 	site := r.Header.Get("Sec-Fetch-Site")
 	changes := r.Method != http.MethodGet && r.Method != http.MethodHead

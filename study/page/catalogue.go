@@ -66,7 +66,8 @@ func listLibrary(g *experiment.Registry) (list []catalogueEntry) {
 }
 
 // findSource returns the source and entry of the experiment that a request names. It returns a not-found error unless
-// the catalogue has it.
+// the catalogue has it. The source of a given file can open only the file's own inputs. An unreadable file is a wrong
+// input.
 func (s *Server) findSource(r *http.Request) (*experiment.Source, catalogueEntry, error) {
 	room, short := r.PathValue("room"), r.PathValue("name")
 	for i, c := range s.listExperiments() {
@@ -120,8 +121,8 @@ const (
 	maxTextLength = 2000
 )
 
-// parseForm reads the form. Parameters are pairs of the fields key and value, and fields sweep.KEY. It returns an
-// error for too many or too long values.
+// parseForm reads the form. Parameters are pairs of the fields key and value, and fields sweep.KEY; empty ones are
+// dropped. It returns an error for too many or too long values.
 func parseForm(form url.Values) (c formInput, err error) {
 	c.Quick, c.Seed, c.Traces = form.Get("quick") != "", strings.TrimSpace(form.Get("seed")), form.Get("trace")
 	values := form["value"]
@@ -157,7 +158,8 @@ func sweptKeys(form url.Values) (keys []string) {
 	return keys
 }
 
-// loadExperiment loads an experiment with the form's input. Errors of the input have status 422 or 400.
+// loadExperiment loads an experiment with the form's input. A wrong seed has status 400, other errors of the input have
+// status 422.
 func (s *Server) loadExperiment(src *experiment.Source, c formInput) (*experiment.Spec, error) {
 	o := experiment.Options{Quick: c.Quick, Set: c.Sets, Machine: s.options.Machine}
 	if c.Seed != "" {
@@ -175,7 +177,7 @@ func (s *Server) loadExperiment(src *experiment.Source, c formInput) (*experimen
 	return exp, err
 }
 
-// runCommand returns the command line that gives the same results.
+// runCommand returns the command line that gives the same results. It does not include traces.
 func runCommand(name string, c formInput) string {
 	words := []string{"weir", "run", quoteShell(name)}
 	if c.Quick {
@@ -245,8 +247,8 @@ type costEstimate struct {
 	Hops, Time, Memory    string
 }
 
-// machineSpeed measures the speed of a core and returns the maximum of all measurements, because other programs slow
-// down some of them.
+// machineSpeed measures the speed of a core and returns the maximum of all measurements so far, because other programs
+// slow down some of them. The speed is relative to the reference machine.
 func (s *Server) machineSpeed() float64 {
 	now := s.options.Speed()
 	s.speedMutex.Lock()
@@ -255,8 +257,8 @@ func (s *Server) machineSpeed() float64 {
 	return s.maxSpeed
 }
 
-// estimateCost estimates the cost of an experiment on a machine with cores of the given speed, like weir check
-// (plan.Cost). It does not count runs that only the data may require.
+// estimateCost estimates the cost of an experiment on this machine, like weir check (plan.Cost). The argument speed is
+// a core's speed relative to the reference machine. It does not count runs that only the data may require.
 func estimateCost(exp *experiment.Spec, speed float64) (e costEstimate) {
 	runs := plan.ListRuns(exp)
 	if need, byNeed := exp.Need(); byNeed {
@@ -295,8 +297,8 @@ func (s *Server) serveExperiment(w http.ResponseWriter, r *http.Request) error {
 	return s.showExperiment(w, r, http.StatusOK, src, c, whole, asked, r.URL.Query())
 }
 
-// showExperiment shows an experiment with the form as filled in, and the error of that input. whole is the experiment
-// without the form's changes.
+// showExperiment shows an experiment with the form as filled in, and the error of that input. The argument whole is the
+// experiment without the form's changes; it is shown if the input is wrong.
 func (s *Server) showExperiment(w http.ResponseWriter, r *http.Request, status int, src *experiment.Source,
 	c catalogueEntry,
 	whole *experiment.Spec, asked formInput, form url.Values) error {
@@ -363,8 +365,8 @@ func (s *Server) serveExperimentFile(w http.ResponseWriter, r *http.Request) err
 	return err
 }
 
-// startRun queues the experiment with the form's input and redirects to its job. If the input is wrong, it shows the
-// form again.
+// startRun queues the experiment with the form's input and redirects to its job. If the input is wrong or the
+// experiment too large for this machine, it shows the form again. A full queue has status 503.
 func (s *Server) startRun(w http.ResponseWriter, r *http.Request) error {
 	r.Body = http.MaxBytesReader(w, r.Body, 1<<18)
 	if err := r.ParseForm(); err != nil {
@@ -405,7 +407,7 @@ func (s *Server) startRun(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// parseTracePorts splits a list of ports at commas.
+// parseTracePorts splits a list of ports at commas, without empty ones.
 func parseTracePorts(text string) (ports []string) {
 	for _, p := range strings.Split(text, ",") {
 		if p = strings.TrimSpace(p); p != "" {

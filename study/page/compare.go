@@ -46,8 +46,8 @@ type valueRows struct {
 	Rows  []comparisonRow
 }
 
-// serveComparison shows the results named by the query's r next to each other. Without all it hides rows of equal
-// values.
+// serveComparison shows the results named by the query's r next to each other: 2 to maxCompared, without duplicates.
+// Without the query's all it hides rows of equal values.
 func (s *Server) serveComparison(w http.ResponseWriter, r *http.Request) error {
 	var names []string
 	for _, name := range r.URL.Query()["r"] {
@@ -89,7 +89,7 @@ func (s *Server) serveComparison(w http.ResponseWriter, r *http.Request) error {
 		"Only":      only, "Claims": compareClaims(sides), "Plots": commonPlots(sides)})
 }
 
-// compareParameters returns the parameters that differ between the results.
+// compareParameters returns the parameters that differ between the results, or that some results lack.
 func compareParameters(sides []comparedResult) (rows []comparisonRow) {
 	var paths []string
 	values := make([]map[string]string, len(sides))
@@ -119,7 +119,8 @@ func compareParameters(sides []comparedResult) (rows []comparisonRow) {
 }
 
 // comparePoints returns the points that at least two results have, with their values; the number of values that at
-// least two results have; and the points that only one result has.
+// least two results have; and the points that only one result has. Values are in the units of the first result's
+// experiment.
 func comparePoints(sides []comparedResult) (all []valueRows, common int, unshared []comparisonRow) {
 	var names []string
 	byPoint := make([]map[string]*report.PointSummary, len(sides))
@@ -174,8 +175,8 @@ func isCommon(v report.Value, have []report.PointSummary) bool {
 	return n > 1
 }
 
-// compareValue returns the row of a value of a point, in one unit for all results, with the change from the first
-// result.
+// compareValue returns the row of a value of the point with the given name, in one unit for all results. Each cell has
+// the change from the first result in %, and reports whether the confidence intervals cover it.
 func compareValue(v report.Value, name string, byPoint []map[string]*report.PointSummary,
 	sc report.Scale) comparisonRow {
 	var values []*report.Value
@@ -208,7 +209,7 @@ func compareValue(v report.Value, name string, byPoint []map[string]*report.Poin
 	return d
 }
 
-// compareClaims returns all claims with their verdicts.
+// compareClaims returns a row for each claim that any result has, with the results' verdicts and measured values.
 func compareClaims(sides []comparedResult) (rows []comparisonRow) {
 	var ids []string
 	descriptions := map[string]string{}

@@ -109,12 +109,12 @@ func (d *docSet) renderPage(p *docPage) (template.HTML, error) {
 	return template.HTML(b.String()), nil // from the program's own pages, without their HTML
 }
 
-// resolveLink returns the address on this server of the link to in the page from. A link to a file that is not
-// embedded leads to /docs.
-func (d *docSet) resolveLink(from, to string) string {
-	file, fragment, _ := strings.Cut(to, "#")
+// resolveLink returns the address on this server of the link target in the page from. It leaves addresses with a scheme
+// and those within the page unchanged. A link to a file that is not embedded leads to /docs.
+func (d *docSet) resolveLink(from, target string) string {
+	file, fragment, _ := strings.Cut(target, "#")
 	if file == "" || strings.Contains(file, ":") {
-		return to
+		return target
 	}
 	at := path.Join(path.Dir(from), file)
 	if _, err := fs.Stat(d.files, at); err != nil {
@@ -139,8 +139,8 @@ const maxHitLines = 3
 // plainText removes Markdown's emphasis.
 var plainText = strings.NewReplacer("`", "", "**", "", " | ", ": ")
 
-// searchPages returns the pages that contain all words (in lower case), ordered by the number of matches. words must
-// not be empty.
+// searchPages returns the pages that contain all words (in lower case), ordered by the number of matches. Each has up
+// to maxHitLines lines with the first word. The list words must not be empty.
 func (d *docSet) searchPages(words []string) (hits []searchHit) {
 	for _, p := range d.pages {
 		lower := strings.ToLower(string(p.source))

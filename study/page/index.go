@@ -83,8 +83,8 @@ var folderName = regexp.MustCompile(`^[^./\\\x00-\x1f][^/\\\x00-\x1f]{0,254}$`)
 // listTimeout limits the time that a request waits for a new list if an older one exists.
 const listTimeout = 100 * time.Millisecond
 
-// listFolders returns all folders, the latest first. On a busy machine it may return an older list; old is then its
-// age.
+// listFolders returns all folders, the latest first, as a copy. If reading takes longer than listTimeout, it may return
+// an older list; old is then its age, else 0.
 func (x *index) listFolders() (list []folderEntry, old time.Duration, err error) {
 	begun := time.Now()
 	made := make(chan folderListing, 1)
@@ -118,7 +118,7 @@ func (x *index) listFolders() (list []folderEntry, old time.Duration, err error)
 	}
 }
 
-// scanFolders reads the list of all folders.
+// scanFolders reads the list of all folders, the latest first. Without the parent folder the list is empty.
 func (x *index) scanFolders() ([]folderEntry, error) {
 	names, err := x.listNames()
 	if err != nil {
@@ -134,7 +134,8 @@ func (x *index) scanFolders() ([]folderEntry, error) {
 	return list, nil
 }
 
-// forEachParallel calls do for 0 … n−1 on all cores. The time is spent in system calls.
+// forEachParallel calls do for 0 … n−1 on all cores, concurrently and in any order, and waits for all calls. The time
+// is spent in system calls.
 func forEachParallel(n int, do func(i int)) {
 	var group sync.WaitGroup
 	var next atomic.Int64
@@ -159,7 +160,8 @@ func forEachParallel(n int, do func(i int)) {
 // is coarse.
 const clockTick = 2 * time.Second
 
-// listNames returns the names below the folder that may be results. It reads them only if the folder has changed.
+// listNames returns the names below the folder that may be results. It reads them only if the folder has changed. The
+// caller does not change the list.
 func (x *index) listNames() ([]string, error) {
 	info, err := os.Stat(x.dir)
 	if os.IsNotExist(err) {
@@ -213,7 +215,8 @@ func (x *index) rememberOrder(list []folderEntry) {
 // Path returns the path of the folder's page.
 func (e folderEntry) Path() string { return "/results/" + url.PathEscape(e.Name) }
 
-// readEntry returns the entry of a folder; an empty Name if it has no results.
+// readEntry returns the entry of a folder; an empty Name if it has no results. A folder with only spec.yaml is an
+// unfinished one.
 func readEntry(dir, name string) folderEntry {
 	if info, err := os.Lstat(filepath.Join(dir, name, summaryFiles[0])); err == nil {
 		return folderEntry{name, info.ModTime(), true}
@@ -224,7 +227,8 @@ func readEntry(dir, name string) folderEntry {
 	return folderEntry{}
 }
 
-// findFolder returns the path of the results folder that a request names, or a not-found error.
+// findFolder returns the path of the results folder with the given name, or a not-found error. The name may come from a
+// request: paths that lead elsewhere and links are not found.
 func (x *index) findFolder(name string) (string, error) {
 	dir := filepath.Join(x.dir, name)
 	if folderName.MatchString(name) && filepath.IsLocal(name) {
@@ -237,7 +241,8 @@ func (x *index) findFolder(name string) (string, error) {
 	return "", notFound("The results do not exist.")
 }
 
-// loadSummary returns the summary of a folder. It reads the folder's files if they have changed.
+// loadSummary returns the summary of a folder. It reads the folder's files if their size or time has changed. The
+// caller does not change the summary.
 func (x *index) loadSummary(name string) *folderSummary {
 	dir := filepath.Join(x.dir, name)
 	var now [4]fileStamp
@@ -260,7 +265,8 @@ func (x *index) loadSummary(name string) *folderSummary {
 	return a
 }
 
-// readSummary reads the summary of a folder.
+// readSummary reads the summary of a folder. Missing files leave their fields empty, and damaged ones are described in
+// Wrong.
 func readSummary(dir string) *folderSummary {
 	a := &folderSummary{}
 	file := func(name string, into any) bool {
@@ -335,7 +341,7 @@ func readTitle(dir string) string {
 	return ""
 }
 
-// countKept returns the number of finished runs in a folder.
+// countKept returns the number of finished runs in a folder: its files runs/*.json.
 func countKept(dir string) (n int) {
 	all, err := os.ReadDir(filepath.Join(dir, "runs"))
 	if err != nil {

@@ -26,7 +26,7 @@ type folderProgress struct {
 	Minute int       // runs finished in the last minute
 }
 
-// readProgress reads the progress of a folder's runs from its files.
+// readProgress reads the progress of a folder's runs from its files. It does not set All.
 func readProgress(dir string) (u folderProgress) {
 	runs := filepath.Join(dir, "runs")
 	all, err := os.ReadDir(runs)
@@ -69,8 +69,8 @@ func (u folderProgress) Line() string {
 	return line
 }
 
-// splitExecutions returns the executions of a folder without an account. goes is the latest one if it is in progress,
-// before are the others.
+// splitExecutions returns the executions of a folder without host.json. The result goes has the latest one if it is in
+// progress, and before has the others. Without Options.Account both are nil.
 func (s *Server) splitExecutions(dir string, u folderProgress) (goes, before []results.Execution) {
 	if s.options.Account == nil {
 		return nil, nil

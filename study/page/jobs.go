@@ -67,7 +67,7 @@ type runNews struct {
 	Text   string  `json:"text"`
 }
 
-// describeJob returns the current state of a job.
+// describeJob returns the current state of a job, without paths of this machine. It lists only runs that have begun.
 func (s *Server) describeJob(j *live.Job) jobNews {
 	x := j.Status()
 	t := jobNews{State: x.State, Share: x.Far.Share, Notices: x.Notices, Workers: x.Workers, Error: s.hidePaths(x.Error),
@@ -217,8 +217,8 @@ const (
 	streamTimeout = 10 * time.Second
 )
 
-// serveEvents sends news of a job as server-sent events until the job ends. With film=N it also sends the new frames
-// of run N.
+// serveEvents sends news of a job as server-sent events until the job ends. With film=N it also sends the new frames of
+// run N. News have only runs that changed or are in progress. Beyond maxStreams it returns status 503.
 func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request) error {
 	j, err := s.findJob(r)
 	if err != nil {
@@ -311,7 +311,7 @@ func (t *jobNews) hasResult(j *live.Job, run *plan.Run) bool {
 	return j.Single == nil && i >= 0 && (each[i] == live.RunFinished || each[i] == live.RunExisting)
 }
 
-// findFilm returns the job and run that a request names, or a not-found error. The run need not have a film yet.
+// findFilm returns the job and run that a request names, or a not-found error. The run need not have a film.
 func (s *Server) findFilm(r *http.Request) (*live.Job, *plan.Run, error) {
 	j, err := s.findJob(r)
 	if err != nil {

@@ -38,7 +38,8 @@ type drawnLink struct {
 	Text string  `json:"text"`
 }
 
-// drawNetwork lays out the network of a point. The row of a switch is its distance from the nearest host.
+// drawNetwork lays out the network of a point. The row of a switch is its distance in links from the nearest host.
+// Nodes of a row are ordered so that they are near their neighbours in other rows.
 func drawNetwork(p *experiment.Point) *networkDrawing {
 	n := p.Network()
 	d := &networkDrawing{}
@@ -100,8 +101,8 @@ func drawNetwork(p *experiment.Point) *networkDrawing {
 	return d
 }
 
-// assignRows returns the distance of each node from the nearest host, and the largest one. A switch without a path to
-// a host gets 1.
+// assignRows returns the distance of each node from the nearest host, and the largest one. The list joined has the
+// neighbours of each node. A switch without a path to a host gets 1.
 func assignRows(n *topology.Network, joined [][]int) (row []int, highest int) {
 	row = make([]int, len(n.Nodes))
 	var next []int
@@ -131,7 +132,7 @@ func assignRows(n *topology.Network, joined [][]int) (row []int, highest int) {
 // roundPlace rounds to four decimals.
 func roundPlace(v float64) float64 { return math.Round(v*1e4) / 1e4 }
 
-// formatRate returns a link's rate as text.
+// formatRate returns a link's rate as text, in bit/s or in packets/s.
 func formatRate(r unit.LinkRate) string {
 	if r.Bits > 0 {
 		return formatQuantity(float64(r.Bits), "bps")

@@ -92,8 +92,8 @@ func (l listQuery) Query(page int, names bool) string {
 	return "/results?" + q.Encode()
 }
 
-// filterEntries returns the entries that match the query, in its order. A query about contents reads the summaries of
-// all matching folders. It modifies list.
+// filterEntries returns the entries that match the query, in its order. The words of Find match parts of folder names,
+// without regard to case. A query about contents reads the summaries of all matching folders. It modifies list.
 func (s *Server) filterEntries(list []folderEntry, l listQuery) []folderEntry {
 	words := strings.Fields(strings.ToLower(strings.ReplaceAll(l.Find, "/", "-")))
 	list = slices.DeleteFunc(list, func(e folderEntry) bool {
@@ -167,7 +167,8 @@ type openedFolder struct {
 // maxOpen limits the cached results.
 const maxOpen = 4
 
-// openResults returns the results of a folder, from the cache if its files are unchanged.
+// openResults returns the results of a folder, from the cache if its files are unchanged. The results are shared: the
+// caller does not change them. Results that cannot be read have status 422.
 func (s *Server) openResults(name string) (*results.Outcome, error) {
 	dir, err := s.index.findFolder(name)
 	if err != nil {
@@ -195,7 +196,8 @@ func (s *Server) openResults(name string) (*results.Outcome, error) {
 	return o, nil
 }
 
-// serveResult shows a folder of results: values, claims, plots and runs.
+// serveResult shows a folder of results: values, claims, plots and runs. A folder without runs.json is shown as an
+// execution in progress.
 func (s *Server) serveResult(w http.ResponseWriter, r *http.Request) error {
 	name := r.PathValue("folder")
 	dir, err := s.index.findFolder(name)
@@ -389,7 +391,8 @@ var plotName = regexp.MustCompile(`^[^./\\][^/\\]*\.svg$`)
 // images.
 const filePolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox; frame-ancestors 'self'"
 
-// serveFile sends a regular file of a results folder; names are the elements of its path.
+// serveFile sends a regular file of a results folder with the content type kind; names are the elements of its path.
+// Links out of the folder are not found.
 func (s *Server) serveFile(w http.ResponseWriter, r *http.Request, kind string, names ...string) error {
 	dir, err := s.index.findFolder(r.PathValue("folder"))
 	if err != nil {
@@ -448,7 +451,8 @@ func (s *Server) findRun(r *http.Request) (*results.Outcome, *results.Run, error
 	return nil, nil, notFound("These results do not contain this run.")
 }
 
-// findPlanned returns the experiment's run that produced a result; nil if the experiment does not have it.
+// findPlanned returns the experiment's run that produced a result, by seed and point; nil if the experiment does not
+// have it.
 func findPlanned(o *results.Outcome, x *results.Run) *plan.Run {
 	for _, r := range plan.ListRunsOn(o.Spec, o.World) {
 		if r.Seed == x.Seed && measure.PointName(r.Point) == measure.PointName(x.Point) {

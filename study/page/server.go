@@ -32,8 +32,8 @@ type Server struct {
 	maxSpeed   float64 // maximum of the measured speeds of this machine
 }
 
-// New returns a server with a new token. It starts reading the list of results. It returns an error if the
-// documentation or a template cannot be read.
+// New returns a server with a new token and starts its queue of jobs. It starts reading the list of results. It returns
+// an error if the documentation or a template cannot be read. The caller calls Close.
 func New(o live.Options) (*Server, error) {
 	if o.Speed == nil {
 		o.Speed = plan.MachineSpeed
@@ -63,7 +63,8 @@ func New(o live.Options) (*Server, error) {
 // Close stops the job in progress and keeps finished runs.
 func (s *Server) Close() { s.jobs.Close() }
 
-// Serve answers the connections of a listener until ctx ends.
+// Serve answers the connections of a listener until ctx ends. It then closes the listener, and gives requests in flight
+// a second to end.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	server := webserver.New(s)
 	server.BaseContext = func(net.Listener) context.Context { return ctx }
@@ -202,7 +203,8 @@ func notFound(text string) error { return httpError{http.StatusNotFound, text} }
 // wrongInput returns an error with status 400.
 func wrongInput(text string) error { return httpError{http.StatusBadRequest, text} }
 
-// showError shows an error as a page or as plain text. An error that is not an httpError has status 500.
+// showError shows an error as a page or as plain text, as the browser accepts it. An error that is not an httpError has
+// status 500. It sends no response if the request's context has ended.
 func (s *Server) showError(w http.ResponseWriter, r *http.Request, err error) {
 	f := httpError{http.StatusInternalServerError, err.Error()}
 	if errors.As(err, &f); r.Context().Err() != nil {

@@ -20,7 +20,7 @@ import (
 //go:embed templates
 var templates embed.FS
 
-// parsePages returns a template for each file, with the common frame.
+// parsePages returns a template for each file, by the file's name without .tmpl. Each has the common frame and parts.
 func parsePages() (map[string]*template.Template, error) {
 	base := template.New("base").Funcs(template.FuncMap{
 		"quantity": formatQuantity, "ago": formatAge, "when": formatTime, "verdictClass": verdictClass, "count": text.Count,
@@ -72,7 +72,8 @@ type pageFrame struct {
 	Data    any
 }
 
-// showPage renders and sends a page. It renders the whole page first, so that an error does not leave half a page.
+// showPage renders and sends the template page. It renders the whole page first, so that an error does not leave half a
+// page. It returns errors of rendering only: a disconnected browser is no error.
 func (s *Server) showPage(w http.ResponseWriter, r *http.Request, page string, status int, title string,
 	data any) error {
 	here, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
@@ -100,7 +101,7 @@ func formatQuantity(v float64, unit string) string {
 	return measure.FormatQuantity(v, unit)
 }
 
-// formatAge returns the time since t as text.
+// formatAge returns the time since t as text: minutes or hours, and the date after a day.
 func formatAge(t time.Time) string {
 	switch d := time.Since(t); {
 	case d < time.Minute:

@@ -37,8 +37,8 @@ type traceFile struct {
 // Name returns the trace's name in requests.
 func (t traceFile) Name() string { return t.Folder + "/" + t.File }
 
-// listTraces returns up to maxTraces traces below the results, those of the latest results first. If a trace exists
-// in several formats, it returns only Parquet, which is fastest to read.
+// listTraces returns up to maxTraces traces below the results, those of the latest results first. If a trace exists in
+// several formats, it returns only Parquet, which is fastest to read. It skips folders that cannot be read.
 func (s *Server) listTraces() (list []traceFile, err error) {
 	all, _, err := s.index.listFolders()
 	for _, e := range all {
@@ -86,7 +86,7 @@ func splitWords(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
-// parseFilter converts the fields to a filter. It returns an error for an invalid field.
+// parseFilter converts the fields to a filter. Empty fields match all events. It returns an error for an invalid field.
 func (t *traceSearch) parseFilter() (f trace.Filter, err error) {
 	f.Ports, f.Nodes, f.Hosts = splitWords(t.Port), splitWords(t.Node), splitWords(t.Host)
 	for _, w := range splitWords(t.Flow) {
@@ -163,7 +163,8 @@ func (s *Server) serveTraces(w http.ResponseWriter, r *http.Request) error {
 const textColumns = "time_s event node port flow packet proto src dst seq ack size_bytes payload_bytes tos ecn flags " +
 	"queue_packets queue_bytes reason"
 
-// searchTrace searches a trace until its end, a timeout or the end of ctx.
+// searchTrace searches a trace until its end, maxSearchTime or the end of ctx. It counts all matches, summarizes them
+// and keeps the first maxEvents. Errors are described in Wrong, with the matches so far.
 func searchTrace(ctx context.Context, name string, filter *trace.Filter) (x searchResult) {
 	ctx, cancel := context.WithTimeout(ctx, maxSearchTime)
 	defer cancel()

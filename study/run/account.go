@@ -14,7 +14,7 @@ import (
 )
 
 // writeAccount writes the runner's account of the sweep to host.json before the runner ends, so that it is kept if this
-// process is killed.
+// process is killed. It has no effect if results are not kept or the runner has no accounts.
 func (x *execution) writeAccount(ctx context.Context) error {
 	a, is := x.o.Runner.(Accountant)
 	if !is || x.out.Dir == "" {
@@ -28,7 +28,8 @@ func (x *execution) writeAccount(ctx context.Context) error {
 	return x.withSpace(ctx, x.keepHosts)
 }
 
-// keepHosts writes host.json: this machine, the accounts of this execution, and those that the file already has.
+// keepHosts writes host.json: this machine, the accounts of this execution, and those that the file already has. An
+// unreadable file is replaced, after a notice. The caller holds the folder's lock.
 func (x *execution) keepHosts() error {
 	before, err := results.ReadHosts(x.out.Dir)
 	if err != nil {
@@ -45,7 +46,8 @@ func (x *execution) keepHosts() error {
 	return results.WriteHosts(x.out.Dir, x.out.Hosts)
 }
 
-// localExecution returns the account of an execution without runner, or nil if no run was executed.
+// localExecution returns the account of an execution without runner, or nil if no run was executed. Results found in
+// the folder do not count as its runs, and interrupted runs are not failures.
 func (x *execution) localExecution() *results.Execution {
 	if x.o.Runner != nil {
 		return nil

@@ -22,7 +22,8 @@ const traceText = ".txt"
 // inMemory is the folder name of tracers that keep their files in memory.
 const inMemory = "memory"
 
-// packBundle returns the bundle of a run and its trace. Without a trace it returns the run alone.
+// packBundle returns the bundle of a run's encoded result and its trace. The trace's files are closed and in memory. A
+// nil tracer returns the run unchanged.
 func (t *tracer) packBundle(run []byte) ([]byte, error) {
 	if t == nil {
 		return run, nil
@@ -47,7 +48,7 @@ func (t *tracer) packBundle(run []byte) ([]byte, error) {
 	return b.Bytes(), w.Close()
 }
 
-// listSuffixes returns the suffixes of the trace's files.
+// listSuffixes returns the suffixes of the requested forms, in the order of traceForms.
 func (t *tracer) listSuffixes() (all []string) {
 	for _, form := range traceForms {
 		if t.wanted.hasForm(form.name) {
@@ -58,7 +59,8 @@ func (t *tracer) listSuffixes() (all []string) {
 }
 
 // DecodeResult decodes the result of SimulateTraced from another process. It returns the run and, if ports were traced,
-// the files of the trace. It returns an error unless the data belong to run r of the plan with the given id.
+// the files of the trace. It returns an error unless the data belong to run r of the plan with the given id. Traces
+// above the experiment's quota are an error, too.
 func DecodeResult(data []byte, r *plan.Run, id string, ports []trace.Port, tracing *Tracing) (*results.Run, [][]byte,
 	error) {
 	t := newTracer(inMemory, id, ports, tracing, r.Spec.TraceQuota())
@@ -104,7 +106,8 @@ func DecodeResult(data []byte, r *plan.Run, id string, ports []trace.Port, traci
 	return run, files, nil
 }
 
-// writeGiven writes the files of a trace that another process has made.
+// writeGiven writes the files of a trace that another process has made, for commitFiles to move into place. Without
+// such files it has no effect.
 func (t *tracer) writeGiven() error {
 	if t.given == nil {
 		return nil

@@ -84,15 +84,14 @@ func (o *Options) resultsFolder(s *experiment.Spec) string {
 // Execute executes the runs of an experiment that have no results, several at a time, and judges the experiment's
 // claims.
 //
-//	It moves each run's file into place when the run has finished, so that finished runs are kept if the program is
+// It moves each run's file into place when the run has finished, so that finished runs are kept if the program is
+// killed. If ctx ends, it stops the runs in flight and returns the finished ones. A run without its requested trace is
+// executed again and must give the same result. Several processes may execute one experiment: they share its runs. Runs
+// of the lab execute one at a time.
 //
-// killed. If ctx ends, it stops the runs in flight and returns the finished ones. A run without its requested trace
-// is executed again and must give the same result. Several processes may execute one experiment: they share its runs.
-//
-//	It returns an InputErrors without an outcome if the folder belongs to another version or a traced port does not
-//
-// exist; it has not written a file then. For other errors of the folder it returns the outcome too, with what was
-// kept. The outcome lists the runs that failed.
+// It returns an InputErrors without an outcome if the folder belongs to another version or a traced port does not
+// exist; it has not written a file then. For other errors of the folder it returns the outcome too, with what was kept.
+// The outcome lists the runs that failed: they are no error of Execute.
 func Execute(ctx context.Context, s *experiment.Spec, o Options) (*results.Outcome, error) {
 	runs := plan.ListRunsOn(s, o.worldName())
 	ports, err := TracePorts(s, o.Trace)
@@ -162,7 +161,8 @@ func (x *execution) newTracer(r *plan.Run) *tracer {
 	return newTracer(x.out.Dir, x.o.runID(r), x.ports[r.Index], &x.o.Tracing, r.Spec.TraceQuota())
 }
 
-// openFolder creates the results folder and finds the runs that have results.
+// openFolder finds the runs that have results, creates the results folder and registers the trace. It then writes the
+// specification, its origin and its inputs.
 func (x *execution) openFolder(ctx context.Context) error {
 	s := x.out.Spec
 	x.out.Dir = x.o.resultsFolder(s)
@@ -188,7 +188,8 @@ func (x *execution) openFolder(ctx context.Context) error {
 	return results.WriteInputs(s, x.out.Dir)
 }
 
-// findResult looks for the result of run i with its requested trace. It issues a notice for a damaged result, unless
+// findResult looks for the result of run i with its requested trace and captures, and sets all, before, found and files
+// of the run. A result that lacks only its trace is set in before. It issues a notice for a damaged result, unless
 // Fresh is set. It returns an error if the folder belongs to another version.
 func (x *execution) findResult(i int) error {
 	r, id := x.runs[i], x.o.runID(x.runs[i])
@@ -225,7 +226,8 @@ func (x *execution) findResult(i int) error {
 	return nil
 }
 
-// notifyRepeat issues a notice with the reason why a run with a result is executed again.
+// notifyRepeat issues a notice with the reason why a run with a result is executed again. With Fresh, it issues no
+// notice.
 func (x *execution) notifyRepeat(why error) {
 	x.noticeLock.Lock()
 	defer x.noticeLock.Unlock()
@@ -234,8 +236,9 @@ func (x *execution) notifyRepeat(why error) {
 	}
 }
 
-// executeMissing executes the runs without results, several at a time. It returns an error if results cannot be kept,
-// and stops then: further runs would be lost too.
+// executeMissing executes the runs without results, several at a time, and adds seeds until the measures need no more.
+// It begins and closes the runner, if any run is needed. It returns an error if results cannot be kept, and stops then:
+// further runs would be lost too.
 func (x *execution) executeMissing(ctx context.Context) (lost error) {
 	next := x.listLacking(0)
 	if len(next) == 0 {
@@ -278,11 +281,12 @@ func (x *execution) executeMissing(ctx context.Context) (lost error) {
 	return nil
 }
 
-// executeAll executes the last runs of todo, several at a time, and waits for those that other processes execute.
-func (x *execution) executeAll(ctx context.Context, todo []int, last int, progress *progress) error {
-	left := make([]int, last) // indices into todo
+// executeAll executes the last count runs of todo, several at a time, and waits for those that other processes execute.
+// The progress counts all runs of todo.
+func (x *execution) executeAll(ctx context.Context, todo []int, count int, progress *progress) error {
+	left := make([]int, count) // indices into todo
 	for k := range left {
-		left[k] = len(todo) - last + k
+		left[k] = len(todo) - count + k
 	}
 	for waited := false; len(left) > 0 && ctx.Err() == nil; {
 		taken, err := x.executeRound(ctx, todo, left, progress)
@@ -308,8 +312,8 @@ func (x *execution) executeAll(ctx context.Context, todo []int, last int, progre
 // lookAgain is the interval at which the results of other processes are looked for.
 const lookAgain = 100 * time.Millisecond
 
-// executeRound executes runs of todo with the indices in left. It returns the indices of those that other processes
-// execute.
+// executeRound executes the runs of todo with the indices in left. It returns the indices of those that other processes
+// execute. The first result that cannot be kept stops all runs of the round, and its error is returned.
 func (x *execution) executeRound(ctx context.Context, todo, left []int, progress *progress) (taken []int, lost error) {
 	ctx, giveUp := context.WithCancel(ctx)
 	defer giveUp()
@@ -356,8 +360,8 @@ type lostError struct{ error }
 
 func (e lostError) Unwrap() error { return e.error }
 
-// executeOne executes run i and keeps its result. It returns an error if the result cannot be kept, and
-// atomicfile.ErrTaken if another process executes the run.
+// executeOne executes run i and keeps its result. An error of the run is recorded in failures. It returns an error if
+// the result cannot be kept, and atomicfile.ErrTaken if another process executes the run.
 func (x *execution) executeOne(ctx context.Context, i, threads int, progress progressFunc) error {
 	r := x.runs[i]
 	file := results.RunFile(x.out.Dir, x.o.runID(r))
@@ -412,14 +416,16 @@ func (x *execution) executeOne(ctx context.Context, i, threads int, progress pro
 	return err
 }
 
-// isNew reports whether the file of run i has changed since the last check, because another process executed the run.
+// isNew reports whether the file of run i has appeared or changed since the last check, because another process
+// executed the run.
 func (x *execution) isNew(i int, file string) bool {
 	now, err := os.Stat(file)
 	was := x.files[i]
 	return err == nil && (was == nil || !os.SameFile(was, now) || !was.ModTime().Equal(now.ModTime()))
 }
 
-// collectResults collects the runs' results in the outcome.
+// collectResults collects the results of the seeds that count in the outcome, and judges the claims. A result without
+// its trace counts if the run was not repeated.
 func (x *execution) collectResults() {
 	out := x.out
 	out.Chosen = x.chooseSeeds()
@@ -450,6 +456,7 @@ func (x *execution) collectResults() {
 }
 
 // writeResults writes the files on all runs under the folder's lock, so that they include the runs of other processes.
+// It calls Options.Report last.
 func (x *execution) writeResults() error {
 	defer atomicfile.Lock(x.out.Dir)()
 	if err := x.findOthers(); err != nil {
@@ -476,7 +483,8 @@ func (x *execution) writeResults() error {
 
 var errInterrupted = errors.New("interrupted")
 
-// executeRun executes one run in its world. A panic of a scheme becomes the run's error.
+// executeRun executes one run in its world. A panic of a scheme becomes the run's error. A run that ctx stops has the
+// error errInterrupted. The lab uses neither tracer nor threads.
 func executeRun(ctx context.Context, r *plan.Run, o *Options, t *tracer, threads int,
 	progress progressFunc) (run *results.Run, err error) {
 	defer func() {
@@ -493,7 +501,8 @@ func executeRun(ctx context.Context, r *plan.Run, o *Options, t *tracer, threads
 	return simulate(ctx, r, o, t, threads, progress)
 }
 
-// simulate executes one run in the simulator.
+// simulate executes one run in the simulator. It returns errInterrupted if ctx ended before the run, and the tracer's
+// error if its trace cannot be written. It records frames of PFC after the warm-up if a measure needs them.
 func simulate(ctx context.Context, r *plan.Run, o *Options, t *tracer, threads int,
 	progress progressFunc) (run *results.Run, err error) {
 	c, err := r.Config()

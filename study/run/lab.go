@@ -97,8 +97,8 @@ var (
 // GeneratorNames returns the names of all generators.
 func GeneratorNames() []string { return []string{kernelGenerator.Name, IPerf3.Name} }
 
-// Check returns an error for traffic of the experiment that the generator cannot send, before any process starts.
-// CheckLab must have accepted the experiment.
+// Check returns an error for traffic of the experiment that the generator cannot send, before any process starts. It
+// checks one seed of each point. CheckLab must have accepted the experiment.
 func (o *Lab) Check(s *experiment.Spec) error {
 	g := o.selectGenerator()
 	if g.Check == nil {
@@ -131,8 +131,8 @@ func (o *Lab) selectGenerator() *Generator {
 	return o.Generator
 }
 
-// repeatRun executes a run again while the machine disturbs it, up to the limit. It returns the last attempt's result
-// and records all attempts.
+// repeatRun executes a run again while the machine disturbs it, up to the limit. It returns the last attempt's result,
+// also if that attempt was disturbed, and records all attempts. An error of an attempt ends the run without a result.
 func (o *Lab) repeatRun(r *plan.Run, attempt func() (*results.Run, *results.Attempt, error)) (*results.Run, error) {
 	var attempts []results.Attempt
 	limit := o.maxAttempts()
@@ -158,7 +158,7 @@ func (o *Lab) repeatRun(r *plan.Run, attempt func() (*results.Run, *results.Atte
 }
 
 // LabConfig returns the configuration of a run's data plane in the lab. It has the flows' addresses, but no traffic:
-// the hosts are real.
+// the hosts are real. It returns an error if the extra ports of a flow cannot be determined.
 func LabConfig(r *plan.Run) (*lab.Config, error) {
 	c, err := r.Config()
 	if err != nil {
@@ -184,7 +184,7 @@ func LabConfig(r *plan.Run) (*lab.Config, error) {
 	return out, nil
 }
 
-// hostMTU returns the MTU of the hosts' interfaces: Ethernet's, or more if the largest packets need it.
+// hostMTU returns the MTU of the hosts' interfaces in bytes: lab.DefaultMTU, or more if the largest packets need it.
 func hostMTU(p *experiment.Point) int {
 	mtu := int32(lab.DefaultMTU)
 	for i := range p.Entries() {
@@ -193,7 +193,7 @@ func hostMTU(p *experiment.Point) int {
 	return int(mtu)
 }
 
-// shortestRTT returns the lowest base RTT of the run's flows.
+// shortestRTT returns the lowest base RTT of the run's flows, or unit.Never without flows.
 func shortestRTT(p *experiment.Point, c *sim.Config) unit.Time {
 	least, seen := unit.Never, p.Measured()
 	for i := range c.Flows {
@@ -218,10 +218,11 @@ func twoFrames(p *experiment.Point) (longest unit.Time) {
 // timestamps is the number of option bytes in each of the kernel's segments (RFC 7323 §3).
 const timestamps = 12
 
-// labTraffic returns the traffic of the run's Linux hosts, and for each of its flows the index among all flows.
-func labTraffic(p *experiment.Point, c *sim.Config, k *kernel.Kernel, do func(node int, what func() error) error,
-	epoch int64,
-	progress func(share float64)) (t labtraffic.Config, of []int) {
+// labTraffic returns the traffic of the run's Linux hosts, and for each of its flows the index among all flows. The
+// function do executes a function in the network namespace of a node. The argument epoch is time 0 of the experiment,
+// in ns of CLOCK_MONOTONIC. The function progress receives the share of the duration that has passed.
+func labTraffic(p *experiment.Point, c *sim.Config, k *kernel.Kernel, do func(node int, f func() error) error,
+	epoch int64, progress func(share float64)) (t labtraffic.Config, indices []int) {
 	t = labtraffic.Config{
 		Epoch: epoch, Warmup: c.Warmup, Duration: c.Duration, UntilDone: c.UntilDone, Book: c.Wiring.Hosts, Do: do,
 		Progress: func(now unit.Time) { progress(now.Seconds() / c.Duration.Seconds()) },
@@ -229,12 +230,12 @@ func labTraffic(p *experiment.Point, c *sim.Config, k *kernel.Kernel, do func(no
 	hosts, _ := labHosts(p, k) // CheckLab has found no error
 	number := make([]int, len(c.Flows))
 	for i := range c.Flows {
-		if number[i] = len(of); !p.Entry(c.Flows[i].Group).UsesWeirStack() {
-			of = append(of, i)
+		if number[i] = len(indices); !p.Entry(c.Flows[i].Group).UsesWeirStack() {
+			indices = append(indices, i)
 		}
 	}
 	ports := p.Network().Ports()
-	for _, i := range of {
+	for _, i := range indices {
 		f := &c.Flows[i]
 		tr := p.Entry(f.Group)
 		transport, config := tr.Transport()
@@ -262,7 +263,7 @@ func labTraffic(p *experiment.Point, c *sim.Config, k *kernel.Kernel, do func(no
 			t.Samples = append(t.Samples, labtraffic.Sample{Quantity: what, Flow: number[w.Index], Every: w.Every})
 		}
 	}
-	return t, of
+	return t, indices
 }
 
 // controlOf returns the kernel's congestion control of a traffic's connections. It is CUBIC if agents replace it by
@@ -297,7 +298,8 @@ var sampled = map[outcome.Quantity]labtraffic.Quantity{
 }
 
 // attemptOf returns the record of an attempt: how the machine disturbed it, and its errors. The argument rtt is the
-// lowest base RTT, and frames the transmission time of two frames on the slowest link.
+// lowest base RTT, and frames the transmission time of two frames on the slowest link. It sets r.Kernels from the Linux
+// hosts. Errors of the generator count as disturbances, too.
 func attemptOf(r *lab.Report, all *labOutcome, rtt, frames unit.Time) *results.Attempt {
 	if all.kernel != nil {
 		r.Kernels = all.kernel.Waiting

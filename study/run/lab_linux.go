@@ -29,7 +29,8 @@ func (o *Lab) execute(ctx context.Context, r *plan.Run, dir, id string, progress
 	})
 }
 
-// executeOnce executes a run once.
+// executeOnce executes a run once, and returns the result with the record of the attempt. The captures are files of the
+// run's id below dir; without dir the run has no captures. An error of the network's removal replaces the result.
 func (o *Lab) executeOnce(ctx context.Context, r *plan.Run, dir, id string,
 	progress func(share float64)) (run *results.Run, a *results.Attempt, err error) {
 	c, err := r.Config()
@@ -121,8 +122,8 @@ func (o *Lab) openNetwork(r *plan.Run, plane *lab.Config) (*lab.Network, error) 
 }
 
 // openCaptures returns the captures of switches and of Weir hosts for a run, each nil if not requested. It creates
-// their folder.
-func (o *Lab) openCaptures(dir, id string) (capture, ofHosts *lab.Capture, err error) {
+// their folder. Without dir it returns no captures. A folder that cannot be created is a lostError.
+func (o *Lab) openCaptures(dir, id string) (capture, hostCapture *lab.Capture, err error) {
 	switches, hosts := o.splitCapture()
 	if len(o.Capture) == 0 || dir == "" {
 		return nil, nil, nil
@@ -131,19 +132,19 @@ func (o *Lab) openCaptures(dir, id string) (capture, ofHosts *lab.Capture, err e
 		capture = &lab.Capture{Switches: switches, File: captureFile(dir, id)}
 	}
 	if hosts {
-		ofHosts = &lab.Capture{File: hostsFile(dir, id)}
+		hostCapture = &lab.Capture{File: hostsFile(dir, id)}
 	}
 	folder := filepath.Dir(captureFile(dir, id))
 	if err := atomicfile.MkdirAll(folder); err != nil {
 		return nil, nil, lostError{fmt.Errorf("%s: the folder cannot be created: %w", folder, document.UnwrapPathError(err))}
 	}
-	return capture, ofHosts, nil
+	return capture, hostCapture, nil
 }
 
-// pullCables pulls and plugs the cables of links at the experiment's times. The returned context ends if the data
-// plane fails. The function done stops both.
-func pullCables(of context.Context, p *lab.DataPlane, plane *lab.Config) (ctx context.Context, done func()) {
-	ctx, cancel := untilFailure(of, p)
+// pullCables pulls and plugs the cables of links at the experiment's times, in the background. The returned context
+// ends if the data plane or a cable fails. The caller calls done, which stops both and waits.
+func pullCables(parent context.Context, p *lab.DataPlane, plane *lab.Config) (ctx context.Context, done func()) {
+	ctx, cancel := untilFailure(parent, p)
 	var pulling sync.WaitGroup
 	pulling.Go(func() {
 		if err := p.PullCables(ctx, plane); err != nil {
@@ -162,9 +163,10 @@ type process interface {
 	Err() error
 }
 
-// untilFailure returns a context that ends with a process's error. It does not end if the process ends without error.
-func untilFailure(of context.Context, p process) (context.Context, context.CancelCauseFunc) {
-	ctx, cancel := context.WithCancelCause(of)
+// untilFailure returns a child of a context that ends with a process's error as its cause. It does not end if the
+// process ends without error. The caller calls the returned cancel.
+func untilFailure(parent context.Context, p process) (context.Context, context.CancelCauseFunc) {
+	ctx, cancel := context.WithCancelCause(parent)
 	go func() {
 		select {
 		case <-p.Done():
@@ -187,7 +189,8 @@ func listCarriers(r *lab.Report, plane *lab.Config) (all []results.Carrier) {
 	return all
 }
 
-// runHosts runs all hosts until the run has ended, or the process of the Weir hosts fails.
+// runHosts runs all hosts until the run has ended, or the process of the Weir hosts fails. The argument epoch is time 0
+// of the experiment, in ns of CLOCK_MONOTONIC. After an error of the generator it kills the Weir hosts.
 func (o *Lab) runHosts(ctx context.Context, r *plan.Run, c *sim.Config, plane *lab.Config, n *lab.Network,
 	capture *lab.Capture, epoch int64, progress func(share float64)) (*labOutcome, error) {
 	t, of := labTraffic(r.SpecPoint, c, o.Kernel, n.Do, epoch, progress)
@@ -232,7 +235,8 @@ func (o *Lab) runHosts(ctx context.Context, r *plan.Run, c *sim.Config, plane *l
 	return all, nil
 }
 
-// awaitHosts waits until the Weir hosts have ended, and reports progress.
+// awaitHosts waits until the Weir hosts have ended, and reports progress as the share of the duration. It returns the
+// hosts' error, or the reason why ctx ended.
 func awaitHosts(ctx context.Context, hosts *lab.HostsProcess, epoch int64, c *sim.Config,
 	progress func(share float64)) error {
 	tick := time.NewTicker(progressEvery)
@@ -264,7 +268,8 @@ func readMonotonic() int64 {
 	return t.Nano()
 }
 
-// interruptReason returns the reason why ctx ended early, or nil.
+// interruptReason returns the reason why ctx ended early, or nil if it has not ended. It is errInterrupted if ctx was
+// cancelled without another cause.
 func interruptReason(ctx context.Context) error {
 	cause := context.Cause(ctx)
 	if errors.Is(cause, context.Canceled) {
@@ -301,8 +306,7 @@ func (o *Lab) applyHosts(r *plan.Run, plane *lab.Config, n *lab.Network) error {
 	return nil
 }
 
-// addDifferences adds an error to the attempt for each difference between its captures and the simulator's switches and
-// hosts.
+// addDifferences adds an error to the attempt for each capture that differs from the simulator's switches or hosts.
 func addDifferences(a *results.Attempt) {
 	for i := range a.Replays {
 		if x := &a.Replays[i]; x.Difference != "" {
@@ -311,7 +315,7 @@ func addDifferences(a *results.Attempt) {
 	}
 }
 
-// cpuTime returns the processor time of this process, or 0 after an error.
+// cpuTime returns the user and system time of this process, or 0 after an error.
 func cpuTime() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {

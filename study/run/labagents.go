@@ -86,7 +86,7 @@ func agentOf(tr *experiment.Traffic) func() (cc.AgentParams, []scheme.Remark) {
 	return cc.TraitsOf(config).Agent
 }
 
-// agentRoom returns the bytes that agents add to each segment of a traffic.
+// agentRoom returns the bytes that agents add to each segment of a traffic. It is 0 without agents or telemetry.
 func agentRoom(p *experiment.Point, tr *experiment.Traffic) int32 {
 	if f := p.Telemetry(); f != nil && agentOf(tr) != nil {
 		return f.MaxBytes()
@@ -94,7 +94,8 @@ func agentRoom(p *experiment.Point, tr *experiment.Traffic) int32 {
 	return 0
 }
 
-// eachEnds calls visit with the source and destination of each possible flow of a traffic.
+// eachEnds calls visit with the source and destination of each possible flow of the traffic with the given index. It
+// may visit a pair several times.
 func eachEnds(p *experiment.Point, id int, visit func(src, dst int)) {
 	if g, ok := p.Entry(id).Generator(); ok {
 		for _, src := range g.From {
@@ -112,7 +113,8 @@ func eachEnds(p *experiment.Point, id int, visit func(src, dst int)) {
 	}
 }
 
-// checkAgents notes an error for each property of a point's traffic that agents do not support.
+// checkAgents notes an error for each property of a point's traffic that agents do not support, and one if this machine
+// cannot run agents. Without traffic that uses agents it has no effect.
 func checkAgents(p *experiment.Point, c *document.Reader, s *experiment.Spec, k *kernel.Kernel) {
 	var first *experiment.Traffic
 	const own = "stack: weir of tcp"
@@ -188,7 +190,7 @@ type agentPlan struct {
 
 // labAgents returns the configurations of the agents of a point's hosts, by node. It sets RTT if a host's paths are
 // alike; else each connection measures its own. It returns an error that names the host if a host's flows need
-// different laws.
+// different laws or its agent would take other traffic. More than agentHosts hosts are an error, too.
 func labAgents(p *experiment.Point) (map[int]AgentConfig, error) {
 	name := func(node int) string { return p.Network().Nodes[node].Name }
 	seen, hosts := p.Measured(), map[int]*agentPlan{}
@@ -259,7 +261,8 @@ func findUnwanted(p *experiment.Point, hosts map[int]*agentPlan, fail func(node 
 	}
 }
 
-// newConfig returns the configuration of the host's agent.
+// newConfig returns the configuration of the host's agent. RTT is the law's t, or the longest base round trip plus
+// agentDelay if its round trips differ by at most 1%. Else it is 0.
 func (h *agentPlan) newConfig() AgentConfig {
 	c := AgentConfig{Eta: h.law.Eta, Flows: h.law.Flows, MaxStage: h.law.MaxStage, Rate: h.rate}
 	switch {

@@ -106,7 +106,8 @@ func captureFile(dir, id string) string { return filepath.Join(dir, "captures", 
 func hostsFile(dir, id string) string { return filepath.Join(dir, "captures", id+"-hosts.pcapng") }
 
 // replayFile replays the captured input of each of the lab's switches through the simulator's switch and compares the
-// output.
+// output. The results have the first difference of each switch. An error means that the capture cannot be read or
+// replayed.
 func replayFile(c *lab.Config, switches []string, file string) (all []results.Replay, err error) {
 	for _, name := range switches {
 		f, err := os.Open(file)
@@ -128,7 +129,7 @@ func replayFile(c *lab.Config, switches []string, file string) (all []results.Re
 }
 
 // ReplayHostsFile replays the captured input of a run's Weir hosts through the simulator's hosts and compares the
-// output.
+// output. The result has the first difference. An error means that the capture cannot be read or replayed.
 func ReplayHostsFile(r *plan.Run, file string) (x results.Replay, err error) {
 	c, err := HostsConfig(r)
 	if err != nil {

@@ -24,7 +24,8 @@ const (
 )
 
 // CheckLab returns an InputErrors with all features of the experiment that the lab with this kernel does not support.
-// With force, it accepts an experiment that is too large for the machine.
+// With force, it accepts an experiment that is too large for the machine: it does not check MaxLabHosts and
+// MaxLabFrames.
 func CheckLab(s *experiment.Spec, k *kernel.Kernel, force bool) error {
 	c := document.NewReader(experiment.FileKind)
 	c.Remember(s.Text())
@@ -87,11 +88,11 @@ func CheckLab(s *experiment.Spec, k *kernel.Kernel, force bool) error {
 }
 
 // orPoint returns the name of a sweep's point, or "its only point".
-func orPoint(at []measure.Coordinate) string {
-	if len(at) == 0 {
+func orPoint(coordinates []measure.Coordinate) string {
+	if len(coordinates) == 0 {
 		return "its only point"
 	}
-	return measure.PointName(at)
+	return measure.PointName(coordinates)
 }
 
 // roundUpTo returns the next whole number above x.
@@ -123,7 +124,8 @@ func checkStacks(p *experiment.Point, c *document.Reader) {
 	}
 }
 
-// checkLab notes errors for a traffic that the kernel cannot send.
+// checkLab notes errors for a traffic that the lab's hosts cannot send: jobs, packets above the largest MTU, and
+// features that the kernel's TCP lacks.
 func checkLab(p *experiment.Point, tr *experiment.Traffic, c *document.Reader, s *experiment.Spec, k *kernel.Kernel) {
 	if tr.Job() != nil {
 		c.Fail(tr.At(), "weir run", "traffic %s is a job, and only the simulator can run jobs", tr.Name())
@@ -233,7 +235,8 @@ func labHosts(p *experiment.Point, k *kernel.Kernel) (map[int]*kernel.Host, erro
 	return hosts, nil
 }
 
-// checkBuffers notes an error for a traffic whose buffers differ from those of other traffic at a host.
+// checkBuffers notes an error for a traffic with buffers other than another traffic's at the same host. The argument
+// hosts is the result of labHosts.
 func checkBuffers(p *experiment.Point, c *document.Reader, k *kernel.Kernel, hosts map[int]*kernel.Host) {
 	said := map[int]bool{}
 	check := func(id, src, dst int) {

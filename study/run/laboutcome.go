@@ -39,7 +39,8 @@ func (s *labOutcome) countStrays() (n uint64) {
 	return n
 }
 
-// endReason returns why the run ended: AllDone only if both kinds of hosts are done.
+// endReason returns why the run ended: AllDone only if both kinds of hosts are done. Linux hosts without progress end
+// the run with NoProgress, independent of the reports of Weir hosts.
 func (s *labOutcome) endReason() outcome.EndReason {
 	end := outcome.AllDone
 	if s.kernel != nil {
@@ -57,7 +58,8 @@ func (s *labOutcome) endReason() outcome.EndReason {
 	return end
 }
 
-// setSamples sets the samples of the watches.
+// setSamples sets the samples of the watches, in the order of the watches: ports from the data plane, flows from their
+// hosts. For Linux hosts, a round trip or delivery rate without a value is -1.
 func (s *labOutcome) setSamples(p *experiment.Point, c *sim.Config, r *lab.Report, res *outcome.Result) {
 	kernels, own := 0, 0
 	for i, w := range c.Watches {
@@ -80,7 +82,8 @@ func (s *labOutcome) setSamples(p *experiment.Point, c *sim.Config, r *lab.Repor
 	}
 }
 
-// setKernelFlows sets the results of the flows on Linux hosts.
+// setKernelFlows sets the results of the flows on Linux hosts. Their packets and delays are the data plane's, if it
+// counted any.
 func (s *labOutcome) setKernelFlows(r *lab.Report, res *outcome.Result) {
 	for k, i := range s.flows {
 		x := &s.kernel.Flows[k]
@@ -112,8 +115,8 @@ func (s *labOutcome) setOwnFlows(p *experiment.Point, c *sim.Config, r *lab.Repo
 	}
 }
 
-// setOnsets sets the times at which senders of Weir hosts reduced their rate. The data plane knows when the queues
-// grew.
+// setOnsets sets the times at which senders of Weir hosts reduced their rate. The data plane measures when the queues
+// grew. Growth after the end of the run counts as unit.Never.
 func (s *labOutcome) setOnsets(c *sim.Config, r *lab.Report, res *outcome.Result) {
 	ports := 0
 	for i := range c.Onsets {
@@ -138,7 +141,8 @@ func (s *labOutcome) setDelays(i int, r *lab.Report, res *outcome.Result) {
 	res.Reordering[i] = n.Reordering
 }
 
-// receivedBytes returns the payload bytes that the receiver of a flow has received since the start of the run.
+// receivedBytes returns the payload bytes that the receiver of an unfinished flow has received since the start of the
+// run. It is 0 for a finished flow of Weir hosts.
 func (s *labOutcome) receivedBytes(flow int) unit.Bytes {
 	for k, i := range s.flows {
 		if i == flow {

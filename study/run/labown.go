@@ -12,7 +12,8 @@ import (
 	"weir/worlds/sim"
 )
 
-// extraPorts returns the additional source ports of a flow's packets, or nil.
+// extraPorts returns the additional source ports of a flow's packets, or nil if its transport uses one port. It returns
+// an error if the flow's receiver cannot be created.
 func extraPorts(c *sim.Config, flow int) ([]uint16, error) {
 	receiver, err := c.EndpointFactory.Receiver(flow)
 	if err != nil {
@@ -24,7 +25,8 @@ func extraPorts(c *sim.Config, flow int) ([]uint16, error) {
 	return nil, nil
 }
 
-// HostsConfig returns the configuration of a run's Weir hosts in the lab.
+// HostsConfig returns the configuration of a run's Weir hosts in the lab. It has the watches of their flows only; the
+// data plane has those of ports. Its Make creates the hosts and a function that returns their *outcome.Result.
 func HostsConfig(r *plan.Run) (*lab.HostsConfig, error) {
 	c, err := r.Config()
 	if err != nil {

@@ -23,7 +23,8 @@ func (x *execution) firstSeeds() int {
 	return x.out.Spec.RepeatOn(x.out.World)
 }
 
-// findResults finds the results of the wanted seeds from index from on.
+// findResults finds the results of the wanted seeds with the index from and later. With Fresh it discards them again,
+// but damaged folders are still an error. If ctx ends, it returns early without an error.
 func (x *execution) findResults(ctx context.Context, from int) error {
 	for i := range x.runs {
 		if k := x.seedIndex(i); k < from || k >= x.seeds {
@@ -42,7 +43,7 @@ func (x *execution) findResults(ctx context.Context, from int) error {
 	return nil
 }
 
-// listLacking returns the runs of the wanted seeds from index from on that have no result.
+// listLacking returns the runs of the wanted seeds with the index from and later that have no result.
 func (x *execution) listLacking(from int) (todo []int) {
 	for i := range x.runs {
 		if k := x.seedIndex(i); k >= from && k < x.seeds && x.all[i] == nil {
@@ -52,7 +53,7 @@ func (x *execution) listLacking(from int) (todo []int) {
 	return todo
 }
 
-// listFinished returns the results so far.
+// listFinished returns the results so far, including those that lack only their trace.
 func (x *execution) listFinished() (runs []*results.Run) {
 	for i := range x.runs {
 		if r := x.runResult(i); r != nil {
@@ -87,8 +88,9 @@ func (x *execution) countSeeds() int {
 	return x.out.Spec.RepeatOn(x.out.World)
 }
 
-// addSeeds increases the number of wanted seeds if all their runs have finished and are not enough. It returns the runs
-// to execute, or no runs if the number is decided, or cannot be because a run failed.
+// addSeeds increases the number of wanted seeds if all their runs have finished and are not enough, and finds the
+// results of the new ones. It returns the runs to execute. It returns no runs if the number is decided, or cannot be
+// because a run failed.
 func (x *execution) addSeeds(ctx context.Context) (todo []int, err error) {
 	for ctx.Err() == nil && len(todo) == 0 {
 		c := x.chooseSeeds()
@@ -114,7 +116,7 @@ func nextSeeds(c *results.SeedChoice, done, room int) int {
 	return min(max(c.NextTarget(done), min(done+room, c.EstimateSeeds(done))), 2*done, c.MaxSeeds)
 }
 
-// maxJobs returns the number of concurrent runs.
+// maxJobs returns the number of concurrent runs: the runner's, Options.Jobs, or one per core. It is at least 1.
 func (x *execution) maxJobs() int {
 	switch {
 	case x.o.Runner != nil:

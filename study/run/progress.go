@@ -30,10 +30,10 @@ type progressFunc func(s sim.Progress, share float64)
 // minInterval is the minimum interval between reports.
 const minInterval = 100 * time.Millisecond
 
-// newReporter returns a function that reports a run's progress to the function to, at most once per interval by the
-// given clock. If the run ends with its flows rather than after its duration, the share follows from the packet-hops
-// and plan.EstimateHops's guess of their number.
-func newReporter(r *plan.Run, c *sim.Config, clock func() time.Time, to progressFunc) func(p sim.Progress) {
+// newReporter returns a function that reports a run's progress to the function report, at most once per minInterval by
+// the given clock. If the run ends with its flows rather than after its duration, the share follows from the
+// packet-hops and plan.EstimateHops's guess of their number.
+func newReporter(r *plan.Run, c *sim.Config, clock func() time.Time, report progressFunc) func(p sim.Progress) {
 	last, all := clock(), 0.0
 	return func(p sim.Progress) {
 		now := clock()
@@ -48,7 +48,7 @@ func newReporter(r *plan.Run, c *sim.Config, clock func() time.Time, to progress
 			}
 			share = max(share, min(float64(p.PacketHops)/all, maxGuessed))
 		}
-		to(p, share)
+		report(p, share)
 	}
 }
 
@@ -68,8 +68,8 @@ type progress struct {
 // newProgress returns a progress without runs. The function report may be nil.
 func newProgress(report func(Progress)) *progress { return &progress{report: report} }
 
-// setTotals sets the number of all runs, and the number that have to be executed. New runs to execute follow the
-// earlier ones.
+// setTotals sets the number of all runs, and the number that have to be executed; the others count as done. New runs to
+// execute follow the earlier ones.
 func (p *progress) setTotals(runs, todo int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -81,7 +81,8 @@ func (p *progress) setTotals(runs, todo int) {
 	p.over = append(p.over, make([]bool, more)...)
 }
 
-// update updates the progress of run k.
+// update updates the progress of run k, an index into the runs to execute, and reports the sum. A share above 1 counts
+// as 1.
 func (p *progress) update(k int, s sim.Progress, share float64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -91,7 +92,7 @@ func (p *progress) update(k int, s sim.Progress, share float64) {
 	p.reportSum()
 }
 
-// reportSum reports the sum of all runs.
+// reportSum reports the sum of all runs. The caller holds the lock.
 func (p *progress) reportSum() {
 	sum := 0.0
 	p.now.Time = 0
@@ -106,7 +107,7 @@ func (p *progress) reportSum() {
 	}
 }
 
-// finishRun marks run k as finished.
+// finishRun marks run k as finished, also if it failed, and reports the sum.
 func (p *progress) finishRun(k int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -123,7 +124,8 @@ func (o *Options) currentTime() time.Time {
 	return o.clock()
 }
 
-// threadsPerRun returns the number of threads per run if the given number of runs execute at a time.
+// threadsPerRun returns the number of threads per run if the given number of runs execute at a time: Options.Threads,
+// or else an equal share of the cores, at least 1.
 func (o *Options) threadsPerRun(runs int) int {
 	if o.Threads > 0 {
 		return o.Threads

@@ -51,9 +51,9 @@ type Runner interface {
 	// has a next run.
 	MaxRuns() int
 	// ExecuteRun executes a run and returns its results.Run.EncodeJSON(true). It is called concurrently, for runs with
-	// more packet-hops first. It calls far with the run's progress. An error is the run's own, unless ctx has ended, the
-	// run was not executed (ErrNotExecuted), or no further run can be executed (LostError).
-	ExecuteRun(ctx context.Context, t Task, far func(packetHops uint64, share float64)) ([]byte, error)
+	// more packet-hops first. It calls report with the run's progress. An error is the run's own, unless ctx has ended,
+	// the run was not executed (ErrNotExecuted), or no further run can be executed (LostError).
+	ExecuteRun(ctx context.Context, t Task, report func(packetHops uint64, share float64)) ([]byte, error)
 	// VerifyResults is called when all runs that were handed over have returned, and again after the runs that it
 	// returns. It waits until the runner trusts its results, and returns the ids of runs that it no longer trusts.
 	// Execute discards those, also runs of an earlier execution, and hands them over again. If ctx ends, it returns the
@@ -107,21 +107,22 @@ var ErrNotExecuted = errors.New("it was not executed")
 func LostError(err error) error { return lostError{err} }
 
 // SimulateRun executes a run in the simulator with up to the given number of threads, and with one thread while that is
-// faster: other processes may use the cores. It returns the contents of the run's file (results.Run.EncodeJSON(true)).
-// A panic of a scheme is an error. If ctx ends, the error is ctx's.
-func SimulateRun(ctx context.Context, r *plan.Run, executable string, threads int, far func(packetHops uint64,
+// faster: other processes may use the cores. The argument executable is the program's part of the run's id. The
+// function report receives the progress; it may be nil. SimulateRun returns the contents of the run's file
+// (results.Run.EncodeJSON(true)). A panic of a scheme is an error. If ctx ends, the error is ctx's.
+func SimulateRun(ctx context.Context, r *plan.Run, executable string, threads int, report func(packetHops uint64,
 	share float64)) ([]byte, error) {
-	return SimulateTraced(ctx, r, nil, nil, executable, threads, far)
+	return SimulateTraced(ctx, r, nil, nil, executable, threads, report)
 }
 
 // SimulateTraced works as SimulateRun, and traces ports of the run (TracePorts). With ports, it returns a bundle of the
 // run and its trace files for DecodeResult. It keeps the files in memory until then.
 func SimulateTraced(ctx context.Context, r *plan.Run, ports []trace.Port, tracing *Tracing, executable string,
 	threads int,
-	far func(packetHops uint64, share float64)) ([]byte, error) {
+	report func(packetHops uint64, share float64)) ([]byte, error) {
 	progress := func(p sim.Progress, share float64) {
-		if far != nil {
-			far(p.PacketHops, share)
+		if report != nil {
+			report(p.PacketHops, share)
 		}
 	}
 	t := newTracer(inMemory, r.ID(executable), ports, tracing, r.Spec.TraceQuota())
@@ -138,7 +139,8 @@ func SimulateTraced(ctx context.Context, r *plan.Run, ports []trace.Port, tracin
 	return t.packBundle(run.EncodeJSON(true))
 }
 
-// RepeatRun executes a run with observers and returns its result without keeping it. If ctx ends, the error is ctx's.
+// RepeatRun executes a run in the simulator with observers and returns its result without keeping it. It writes no
+// trace. If ctx ends, the error is ctx's.
 func RepeatRun(ctx context.Context, r *plan.Run, executable string, observe func(*plan.Run, *sim.Config) Observer) (
 	*results.Run, error) {
 	o := &Options{Executable: executable, Observe: observe}
@@ -149,7 +151,8 @@ func RepeatRun(ctx context.Context, r *plan.Run, executable string, observe func
 	return run, err
 }
 
-// executeElsewhere has the runner execute run i, and checks that the result belongs to it.
+// executeElsewhere has the runner execute run i, and checks that the result belongs to it. It stores the returned trace
+// files in t. It returns errInterrupted if ctx ended or the run was not executed.
 func (x *execution) executeElsewhere(ctx context.Context, i int, t *tracer,
 	progress progressFunc) (*results.Run, error) {
 	task := Task{Run: x.runs[i], ID: x.o.runID(x.runs[i]), Hops: plan.EstimateHops(x.runs[i])}
@@ -200,7 +203,8 @@ func (x *execution) awaitVerified(ctx context.Context) (again []int, err error) 
 	return slices.DeleteFunc(again, func(i int) bool { return x.seedIndex(i) >= x.seeds }), err
 }
 
-// discardRuns removes the results of the runs with the given ids, and returns these runs.
+// discardRuns removes the results of the runs with the given ids, with their files and the digests of their traces. It
+// returns these runs.
 func (x *execution) discardRuns(ids []string) (again []int) {
 	if len(ids) == 0 {
 		return nil
@@ -219,8 +223,8 @@ func (x *execution) discardRuns(ids []string) (again []int) {
 	return again
 }
 
-// withSpace calls write again while the disk is full and a runner has results. Without the retries, all runs in
-// flight elsewhere would be lost.
+// withSpace calls write again while the disk is full and a runner has results, until ctx ends. Without the retries, all
+// runs in flight elsewhere would be lost. It issues notices when the disk becomes full and when it has space again.
 func (x *execution) withSpace(ctx context.Context, write func() error) error {
 	for {
 		err := write()

@@ -53,8 +53,9 @@ func TracePorts(s *experiment.Spec, patterns []string) ([][]trace.Port, error) {
 	return points, c.Err()
 }
 
-// shareTrace registers this process among those that trace the same ports of this experiment. A run has one trace, so
-// share returns an InputErrors while another process traces other ports: one trace would replace the other.
+// shareTrace registers this process among those that trace the same ports of this experiment, and sets leave. A run has
+// one trace, so it returns an InputErrors while another process traces other ports: one trace would replace the other.
+// Without traced ports it has no effect.
 func (x *execution) shareTrace() error {
 	if len(x.o.Trace) == 0 {
 		return nil
@@ -182,10 +183,10 @@ func newTracer(dir, id string, ports []trace.Port, tracing *Tracing, quota unit.
 }
 
 // fileName returns the path of the trace's file with the given suffix.
-func (t *tracer) fileName(form string) string { return filepath.Join(t.dir, t.id+form) }
+func (t *tracer) fileName(suffix string) string { return filepath.Join(t.dir, t.id+suffix) }
 
-// isComplete reports whether the run has a complete trace of these ports. An error describes a trace that is damaged or
-// belongs to another run.
+// isComplete reports whether the run has a complete trace of these ports in the requested forms. An error describes a
+// trace that is damaged or belongs to another run. A nil tracer is complete.
 func (t *tracer) isComplete(run *results.Run) (bool, error) {
 	if t == nil {
 		return true, nil
@@ -224,7 +225,8 @@ func (t *tracer) describePorts() string {
 	return fmt.Sprintf("# ports %s%s\n", strings.Join(t.names, " "), snap)
 }
 
-// openFiles opens the files and connects them to the run's events.
+// openFiles opens the files and connects them to the run's events: it sets c.Trace. Files that cannot be created are a
+// lostError.
 func (t *tracer) openFiles(c *sim.Config) error {
 	if t == nil {
 		return nil
@@ -267,9 +269,10 @@ func (t *tracer) openFiles(c *sim.Config) error {
 	return nil
 }
 
-// createFile opens a file of the trace.
-func (t *tracer) createFile(form string) (*traceFile, error) {
-	f := &traceFile{tracer: t, name: t.fileName(form), sum: sha256.New()}
+// createFile opens the trace's file with the given suffix, in memory if the tracer keeps its files, and adds it to
+// files.
+func (t *tracer) createFile(suffix string) (*traceFile, error) {
+	f := &traceFile{tracer: t, name: t.fileName(suffix), sum: sha256.New()}
 	if t.keeps {
 		f.traceOutput = &memoryFile{}
 	} else {
@@ -304,7 +307,8 @@ func (t *tracer) writeError() error {
 	return nil
 }
 
-// closeFiles completes the files. It returns the run's error, or a lostError.
+// closeFiles completes the files' contents. It returns a lostError if a file cannot be written, and errQuota if the
+// trace is too large.
 func (t *tracer) closeFiles() error {
 	if t == nil {
 		return nil
@@ -323,7 +327,8 @@ func (t *tracer) closeFiles() error {
 	return nil
 }
 
-// commitFiles moves the files into place and writes their digests.
+// commitFiles moves the files into place, removes those of an earlier trace, and writes their digests last. It first
+// writes the files that another process has made.
 func (t *tracer) commitFiles(run *results.Run) error {
 	if t == nil {
 		return nil
@@ -350,7 +355,7 @@ func (t *tracer) commitFiles(run *results.Run) error {
 	return results.WriteFile(list, []byte(digests))
 }
 
-// discardFiles deletes the files that finish has not moved.
+// discardFiles deletes the files that commitFiles has not moved.
 func (t *tracer) discardFiles() {
 	if t == nil {
 		return

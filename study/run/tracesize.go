@@ -6,8 +6,10 @@ import (
 )
 
 // EstimateTraceSize estimates the bytes of the traces of an experiment's runs: for each form in the order of
-// TraceFormNames, and in total. If the measures choose the number of seeds, it counts the maximum.
-func EstimateTraceSize(s *experiment.Spec, patterns []string, kept Tracing) (forms []float64, all float64, err error) {
+// TraceFormNames, and in total. Forms that are not kept have 0. If the measures choose the number of seeds, it counts
+// the maximum. A pattern that matches no port is an error.
+func EstimateTraceSize(s *experiment.Spec, patterns []string, tracing Tracing) (forms []float64, all float64,
+	err error) {
 	points, err := TracePorts(s, patterns)
 	if err != nil {
 		return nil, 0, err
@@ -21,8 +23,8 @@ func EstimateTraceSize(s *experiment.Spec, patterns []string, kept Tracing) (for
 		fullFrame    = 1514
 	)
 	frame := float64(frameKept)
-	if kept.Snap > 0 {
-		frame = min(float64(kept.Snap), fullFrame)
+	if tracing.Snap > 0 {
+		frame = min(float64(tracing.Snap), fullFrame)
 	}
 	forms = make([]float64, len(traceForms))
 	var events, packets float64
@@ -42,7 +44,7 @@ func EstimateTraceSize(s *experiment.Spec, patterns []string, kept Tracing) (for
 			}
 		}
 		for k, each := range []float64{(frameBlock + frame) * packets, parquetEvent * events, textEvent * events} {
-			if kept.hasForm(traceForms[k].name) {
+			if tracing.hasForm(traceForms[k].name) {
 				forms[k] += each
 				all += each
 			}

@@ -65,8 +65,8 @@ type Machine struct {
 	Status    func(short string) // shows the progress of a sweep
 }
 
-// MemoryPerRun returns the bytes of memory for each of the given number of concurrent runs; 0: unknown. jobs is as for
-// ConcurrentRuns.
+// MemoryPerRun returns the bytes of memory for each of the given number of concurrent runs; 0: unknown. The argument
+// jobs is as for ConcurrentRuns.
 func (m *Machine) MemoryPerRun(jobs int) float64 {
 	if m.Available <= 0 {
 		return 0
@@ -74,7 +74,8 @@ func (m *Machine) MemoryPerRun(jobs int) float64 {
 	return m.Available / float64(ConcurrentRuns(jobs))
 }
 
-// ConcurrentRuns returns the number of concurrent runs for a value of --jobs; 0 means one per core.
+// ConcurrentRuns returns the number of concurrent runs for a value of --jobs; 0 means one per core, and a negative
+// value one run.
 func ConcurrentRuns(jobs int) int {
 	if jobs == 0 {
 		return runtime.GOMAXPROCS(0)
@@ -86,7 +87,7 @@ func ConcurrentRuns(jobs int) int {
 type Page struct {
 	Join    string // file to join with; "": workers know the server's address
 	Account func(dir string) []results.Execution
-	Runner  func(jobs int, tell func(live.WorkersStatus), notice func(string)) (run.Runner, func() error, error)
+	Runner  func(jobs int, report func(live.WorkersStatus), notice func(string)) (run.Runner, func() error, error)
 }
 
 // Driver runs experiments on other machines. Package workers/jetstream implements it.

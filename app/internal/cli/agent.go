@@ -4,7 +4,7 @@ import "weir/internal/command"
 
 type agentCmd struct{ command.AgentFlags }
 
-// Run runs the agent, if it is linked in.
+// Run runs the agent. It returns an error if the agent is not linked in.
 func (c *agentCmd) Run(a *app) error {
 	agent, err := command.AgentCommand.Get()
 	if err != nil {

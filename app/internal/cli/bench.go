@@ -58,7 +58,8 @@ func (b *benchCmd) Run(a *app) error {
 	return nil
 }
 
-// runSwitch runs the benchmarks switch and clock.
+// runSwitch runs the benchmarks switch and clock, with defaults for --runs and --time, and prints the figures. An
+// interrupt sets the exit code and is not an error.
 func (b *benchCmd) runSwitch(a *app) error {
 	self, err := os.Executable()
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"weir/study/bench"
 )
 
-// runPage measures the page of weir serve.
+// runPage measures the page of weir serve and prints the figures. An interrupt sets the exit code and is not an error.
 func (b *benchCmd) runPage(a *app) error {
 	if b.Time != 0 || b.Profile != "" || b.Docs != "" || b.Hosts != nil || b.Threads != 0 {
 		return fmt.Errorf("%w: page supports only the options --runs and --json; leave out the others", command.ErrInput)

@@ -23,7 +23,8 @@ type turnFigures interface {
 	Markdown() string
 }
 
-// runTurns runs the benchmarks scale and threads, each turn in a process of its own, and peers.
+// runTurns runs the benchmarks scale and threads, each turn in a process of its own, and peers. It prints the figures
+// and writes them into the page of --docs. With --turn it runs one turn in this process. An interrupt is an error.
 func (b *benchCmd) runTurns(a *app) error {
 	if b.Turn != "" {
 		return b.runTurn(a)
@@ -86,7 +87,8 @@ func (b *benchCmd) runTurns(a *app) error {
 	return b.writeFigures(f)
 }
 
-// writeFigures writes figures into the page that --docs names.
+// writeFigures writes figures into the page that --docs names, and the plots of scale next to it. Without --docs it has
+// no effect.
 func (b *benchCmd) writeFigures(f turnFigures) error {
 	if b.Docs == "" {
 		return nil
@@ -123,8 +125,8 @@ func (b *benchCmd) runTurn(a *app) error {
 	return json.NewEncoder(a.stdout).Encode(t)
 }
 
-// anotherTurn returns a function that runs a turn in another process of this program.
-func anotherTurn(what string) func(ctx context.Context, s bench.TurnSpec) (*bench.Turn, error) {
+// anotherTurn returns a function that runs a turn of the benchmark in another process of this program.
+func anotherTurn(benchmark string) func(ctx context.Context, s bench.TurnSpec) (*bench.Turn, error) {
 	return func(ctx context.Context, s bench.TurnSpec) (*bench.Turn, error) {
 		self, err := os.Executable()
 		if err != nil {
@@ -134,7 +136,7 @@ func anotherTurn(what string) func(ctx context.Context, s bench.TurnSpec) (*benc
 		if err != nil {
 			return nil, err
 		}
-		c := exec.CommandContext(ctx, self, "bench", what, "--turn", string(spec))
+		c := exec.CommandContext(ctx, self, "bench", benchmark, "--turn", string(spec))
 		var out, errs bytes.Buffer
 		c.Stdout, c.Stderr = &out, &errs
 		if err := c.Run(); err != nil {

@@ -99,8 +99,8 @@ func (c *checkCmd) Run(a *app) error {
 // maxTimers limits the timers that weir check lists.
 const maxTimers = 10
 
-// printTimers prints after which times an experiment's transports send data again without a response. It names a
-// point of the sweep if a traffic has several timers.
+// printTimers prints up to maxTimers lines on the times after which an experiment's transports send data again without
+// a response. It names a point of the sweep if a traffic has several timers.
 func (a *app) printTimers(s *experiment.Spec) {
 	var lines []string
 	entries := map[string]int{} // by traffic
@@ -130,7 +130,8 @@ func (a *app) printTimers(s *experiment.Spec) {
 	}
 }
 
-// mayRecur reports whether a run has a job with iterations that may recur, because random draws restart with each.
+// mayRecur reports whether a run has a job with iterations that may recur, because random draws restart with each
+// iteration.
 func mayRecur(r *plan.Run) bool {
 	if repeats, anew := r.SpecPoint.Iterations(); !repeats || !anew {
 		return false
@@ -148,7 +149,8 @@ func mayRecur(r *plan.Run) bool {
 // simulatedIterations is the assumed number of simulated iterations of a job that soon recurs.
 const simulatedIterations = 4
 
-// estimateRecurring returns the packet-hops and seconds of runs if iterations that may recur soon do.
+// estimateRecurring returns the packet-hops and seconds of all runs together if iterations that may recur soon do. The
+// seconds are for one core of the reference machine.
 func estimateRecurring(runs []*plan.Run) (hops, seconds float64) {
 	var n, each float64
 	for i, r := range runs {
@@ -170,7 +172,7 @@ func formatRange(from, to string) string {
 	return from + " to " + to
 }
 
-// roundUp rounds an estimate up to two digits.
+// roundUp rounds an estimate up to two digits. Values below 1 are rounded up to one decimal.
 func roundUp(v float64) float64 {
 	unit := math.Pow(10, math.Floor(math.Log10(max(v, 1)))-1)
 	return math.Ceil(v/unit) * unit

@@ -21,7 +21,8 @@ type jsonTimer struct {
 	MaxRTT      *float64 `json:"max_rtt_s,omitempty"`
 }
 
-// checkJSON prints the result of weir check as one document.
+// checkJSON prints the result of weir check as one document. It counts all runs, also those that only the data may
+// require.
 func (a *app) checkJSON(s *experiment.Spec) error {
 	runs := plan.ListRuns(s)
 	document := struct {

@@ -125,7 +125,8 @@ func runCommand(r *experiment.Registry, args []string, stdout, stderr io.Writer,
 	return a.code
 }
 
-// failureCode returns the exit code of a command that ended with an error.
+// failureCode returns the exit code of a command that ended with an error: WrongInput for a wrong command line, else
+// command.ExitCode.
 func failureCode(err error) int {
 	var parse *kong.ParseError
 	if errors.As(err, &parse) {
@@ -161,7 +162,7 @@ type changes struct {
 	Quick bool     `help:"Use the quick variant: every scheme, but only the ends of every sweep."`
 }
 
-// loadSpec loads the experiment with its changes and prints its warnings.
+// loadSpec loads the experiment with its changes and prints its warnings to standard error.
 func (s *selection) loadSpec(a *app) (*experiment.Spec, error) {
 	src, err := a.registry.OpenExperiment(s.Name)
 	if err != nil {

@@ -117,7 +117,8 @@ type completer struct {
 	last    string
 }
 
-// parseWords processes the words before the last one.
+// parseWords processes the words before the last one, without the program's name. It sets node, args, pending and
+// noFlags.
 func (x *completer) parseWords(words []string) {
 	for _, w := range words {
 		switch {
@@ -207,7 +208,8 @@ func (x *completer) complete() []string {
 	return x.matchPrefix("", all)
 }
 
-// matchPrefix returns the words that begin with the last word, each with the prefix.
+// matchPrefix returns the words that begin with the last word when prefix is put before them, each with the prefix. It
+// keeps filesToo.
 func (x *completer) matchPrefix(prefix string, all []string) (out []string) {
 	for _, w := range all {
 		if w == filesToo || strings.HasPrefix(prefix+w, x.last) {
@@ -223,7 +225,7 @@ func (x *completer) matchPrefix(prefix string, all []string) (out []string) {
 // filesToo makes the shell add file names.
 const filesToo = ":files"
 
-// listValues returns the possible values of an argument or a flag.
+// listValues returns the possible values of an argument or a flag: its words, names of its kind, or filesToo.
 func (x *completer) listValues(v *kong.Value) []string {
 	if words := v.EnumSlice(); len(words) > 0 && v.Enum != "" {
 		return words
@@ -318,7 +320,7 @@ func (x *completer) listResults() (names []string) {
 	})
 }
 
-// oneSentence returns the first sentence of a text on one line, without a period.
+// oneSentence returns the first sentence of a text on one line, without its period.
 func oneSentence(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
 	if at := strings.Index(s, ". "); at > 0 {

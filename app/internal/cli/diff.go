@@ -54,7 +54,7 @@ func (d *diffCmd) Run(a *app) error {
 	return nil
 }
 
-// isCompletions reports whether a name is a fct.txt: a regular file that is neither an experiment nor a report.
+// isCompletions reports whether a name is an fct.txt: a regular file that is neither an experiment nor a report.
 func isCompletions(name string) bool {
 	info, err := os.Stat(name)
 	if err != nil || !info.Mode().IsRegular() || filepath.Base(name) == "report.html" {
@@ -63,7 +63,8 @@ func isCompletions(name string) bool {
 	return !strings.HasSuffix(name, ".yaml") && !strings.HasSuffix(name, ".yml")
 }
 
-// compareCompletions compares the flows of both sides by bins of size.
+// compareCompletions compares the flows of both sides by bins of size and prints the comparison. With --check, a
+// difference sets the exit code.
 func (d *diffCmd) compareCompletions(a *app) error {
 	if d.Bins < 1 || d.Bins > 1000 {
 		return fmt.Errorf("%w: --bins is %d; 1 to 1000 is allowed", command.ErrInput, d.Bins)
@@ -107,7 +108,8 @@ func (d *diffCmd) compareCompletions(a *app) error {
 	return nil
 }
 
-// readSide reads the flows of one side.
+// readSide reads the flows of one side: an fct.txt, or a run of results. With --port it keeps only flows to that
+// destination port.
 func (d *diffCmd) readSide(a *app, name string) (x *hpccsim.Completions, err error) {
 	if isCompletions(name) {
 		x, err = hpccsim.ReadCompletions(name)

@@ -4,7 +4,7 @@ import "weir/internal/command"
 
 type docsCmd struct{ command.DocsFlags }
 
-// Run shows the documentation, if its reader is linked in.
+// Run shows the documentation. It returns an error if the reader of the documentation is not linked in.
 func (d *docsCmd) Run(a *app) error {
 	docs, err := command.DocsCommand.Get()
 	if err != nil {

@@ -38,7 +38,7 @@ func (e *exportCmd) Run(a *app, ctx *kong.Context) error {
 	return fmt.Errorf("%w: --format is %q; allowed: %s", command.ErrInput, e.Format, document.JoinChoices(names))
 }
 
-// writeFormat exports the results in format i.
+// writeFormat exports the results in the format with index i. It returns an error if a flag of another format is given.
 func (e *exportCmd) writeFormat(a *app, ctx *kong.Context, i int) error {
 	for k, f := range a.registry.Formats {
 		if flag := findGiven(ctx, e.Plugins[k]); flag != "" && k != i {

@@ -26,7 +26,8 @@ import (
 )
 
 // listMatches returns the results that match an experiment's name, the best first: results of the current experiment,
-// then of the simulator, then the newest.
+// then of the simulator, then the newest. Without results of that name, folders match by their names. An empty list is
+// not an error.
 func (f *folders) listMatches(a *app, name string) ([]*results.FolderInfo, error) {
 	all, err := results.ListFolders(string(f.Out))
 	if err != nil {
@@ -62,7 +63,8 @@ func (f *folders) listMatches(a *app, name string) ([]*results.FolderInfo, error
 	return found, nil
 }
 
-// choose returns the folder of the best results for a name. It prints a notice if there are others.
+// choose returns the folder of the best results for a name. It prints a notice if there are others, and returns an
+// error if no results match.
 func (f *folders) choose(a *app, name string) (string, error) {
 	found, err := f.listMatches(a, name)
 	if err != nil {
@@ -87,7 +89,7 @@ func withOptions(s *results.FolderInfo) string {
 	return " (" + s.Options + ")"
 }
 
-// noResults returns the error for a name without results, with similar names.
+// noResults returns the error for a name without results, with up to fewNames similar names.
 func (f *folders) noResults(a *app, name string) error {
 	all, err := results.ListFolders(string(f.Out))
 	if err != nil {
@@ -150,7 +152,7 @@ func (l *listResultsCmd) Run(a *app) error {
 	return nil
 }
 
-// printFolder prints the description of a results folder and its path.
+// printFolder prints the description of a results folder and its path, in four lines or more.
 func (a *app) printFolder(s *results.FolderInfo) {
 	head := text.EscapeLine(s.Name)
 	if s.World == experiment.Lab {
@@ -213,7 +215,8 @@ func (a *app) printFoldersJSON(all []*results.FolderInfo) error {
 	return e.Encode(list)
 }
 
-// findAll returns the folders of the names, without duplicates.
+// findAll returns the folders of the names, in their order without duplicates. The first name without results is an
+// error.
 func (f *folders) findAll(a *app, names []string) (dirs []string, err error) {
 	for _, name := range names {
 		dir, err := f.findFolder(a, name)
@@ -275,8 +278,8 @@ func (r *removeCmd) Run(a *app) error {
 	return nil
 }
 
-// findOnly returns the only folder that a name matches. It returns an error unless the folder has the mark of
-// results.
+// findOnly returns the absolute path of the only folder that a name matches. It returns an error if several or no
+// folders match, and unless a named folder has the mark of results.
 func (r *removeCmd) findOnly(a *app, name string) (string, error) {
 	if info, err := os.Lstat(name); err == nil && (info.IsDir() || info.Mode()&os.ModeSymlink != 0) {
 		if !results.IsResultsFolder(name) {

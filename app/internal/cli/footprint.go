@@ -20,7 +20,8 @@ import (
 // standardTopology is the topology of a program's footprint if the command names none.
 const standardTopology = "fat_tree: {k: 8, rate: 10Gbps, delay: 1us}"
 
-// printFootprint prints the pipeline resources of a program, or of an experiment's programs.
+// printFootprint prints the pipeline resources of a program in a topology, or of an experiment's programs. It sets
+// s.Topology to the topology used.
 func (s *showCmd) printFootprint(a *app) error {
 	if s.YAML {
 		return fmt.Errorf("%w: --yaml prints the file and --footprint the resources of its programs; only one of them is "+
@@ -97,7 +98,7 @@ func (s *showCmd) printFootprint(a *app) error {
 	return nil
 }
 
-// inCommon names points of a sweep by the values that they have in common.
+// inCommon names points of a sweep by the values that they have in common, and counts the points.
 func inCommon(points []string) string {
 	common := strings.Fields(points[0])
 	for _, p := range points[1:] {
@@ -113,7 +114,8 @@ func inCommon(points []string) string {
 	return fmt.Sprintf("%s (%s)", strings.Join(common, " "), text.Count(len(points), "point"))
 }
 
-// footprintText returns the table of switches with the same programs, for lines of the given width.
+// footprintText returns the table of switches with the same programs, for lines of the given width: the switches, the
+// stages of the programs, the sums and the violated limits of P4TE §4.
 func footprintText(kinds []plan.SwitchFootprint, width int) string {
 	var b strings.Builder
 	for i := range kinds {
@@ -188,7 +190,7 @@ func listUses(x *dataplane.Stage) (rows [][3]string) {
 	return rows
 }
 
-// formatMemory returns a number of bits, with the bytes for large numbers.
+// formatMemory returns a number of bits as text, with the bytes from 8000 bits on.
 func formatMemory(bits int64) string {
 	if bits < 8000 {
 		return fmt.Sprintf("%d bit", bits)

@@ -27,7 +27,8 @@ func parserFor(r *experiment.Registry, c *commandLine, args []string, options ..
 	return parserOf(r, c, options...)
 }
 
-// parserOf returns the parser of a grammar, which is a pointer to a struct.
+// parserOf returns the parser of a grammar, which is a pointer to a struct with commands as fields. The registry sets
+// the default formats.
 func parserOf(r *experiment.Registry, grammar any, options ...kong.Option) (*kong.Kong, error) {
 	vars := kong.Vars{"importFormat": "", "exportFormat": ""}
 	if len(r.Imports) > 0 {

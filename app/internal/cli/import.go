@@ -57,7 +57,8 @@ func (i *importCmd) Run(a *app) error {
 	return err
 }
 
-// fromHere returns a path relative to the current folder, or the path itself if it has no such form.
+// fromHere returns a path relative to the current folder, possibly with "..", or the path itself if it has no such
+// form.
 func fromHere(path string) string {
 	here, err := os.Getwd()
 	if err != nil {
@@ -69,7 +70,8 @@ func fromHere(path string) string {
 	return path
 }
 
-// otherFile returns a hint for a file that an experiment can name without import, or "".
+// otherFile returns a hint for a file that an experiment can name without import: flows or a network in a known format.
+// It returns "" for other files.
 func (a *app) otherFile(name string) string {
 	data, err := document.ReadFile(name, document.MaxInput)
 	if err != nil {

@@ -48,8 +48,8 @@ const inOrder = "done"
 // maxJanitors limits the processes that replace a killed one.
 const maxJanitors = 20
 
-// startJanitor starts the process and returns when it runs. If that fails, the lab works without it, and the start of
-// the next lab removes leftovers.
+// startJanitor starts the process and returns when it runs. A killed process is replaced, up to maxJanitors times. If
+// that fails, the lab works without it, and the start of the next lab removes leftovers. The caller calls dismiss.
 func startJanitor() *janitor {
 	j := &janitor{done: make(chan struct{})}
 	employed := make(chan bool, maxJanitors)
@@ -69,7 +69,8 @@ func startJanitor() *janitor {
 	return j
 }
 
-// start starts a process unless the lab has ended. It reports whether the process runs.
+// start starts a process unless the lab has ended. It reports whether the process runs, and keeps the process's
+// standard input in pipe.
 func (j *janitor) start(c *exec.Cmd) bool {
 	j.lock.Lock()
 	defer j.lock.Unlock()
@@ -84,7 +85,7 @@ func (j *janitor) start(c *exec.Cmd) bool {
 	return true
 }
 
-// dismiss ends the janitor after an orderly end of the lab.
+// dismiss ends the janitor after an orderly end of the lab, without a cleanup, and waits for its end.
 func (j *janitor) dismiss() {
 	j.lock.Lock()
 	j.ended = true

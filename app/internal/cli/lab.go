@@ -44,7 +44,8 @@ func (f *labFlags) checkUnused() error {
 	return nil
 }
 
-// runLab runs the experiment in the simulator and then in the lab.
+// runLab runs the experiment in the simulator and then in the lab, and returns the lab's outcome with the simulator's
+// for comparison. It checks all flags and the machine first.
 func (r *runCmd) runLab(ctx *interrupts, a *app, exp *experiment.Spec, options run.Options,
 	bar *progressBar) (*results.Outcome, error) {
 	capture, err := run.MatchSwitches(exp, r.Capture)
@@ -129,7 +130,7 @@ func (a *app) warnOfLab(s *experiment.Spec) {
 	a.warn(run.LabWarnings(s)...)
 }
 
-// warnOfLeft returns a function that warns of leftovers of earlier labs, once. It calls before first.
+// warnOfLeft returns a function that warns of leftovers of earlier labs, once. It calls before ahead of the warning.
 func (a *app) warnOfLeft(before func()) func(left error) {
 	var once sync.Once
 	return func(left error) {
@@ -144,7 +145,8 @@ func (a *app) warnOfLeft(before func()) func(left error) {
 // run the same program.
 const thisProgram = "/proc/self/exe"
 
-// checkLab prints the features that the lab lacks for an experiment, or the estimated time.
+// checkLab prints the estimated frames and times of an experiment in the lab. It returns an error with the features
+// that the lab lacks. It needs no root.
 func (a *app) checkLab(s *experiment.Spec) error {
 	if runtime.GOOS != "linux" {
 		return fmt.Errorf("%w: %w", command.ErrInput, lab.ErrNotLinux)
@@ -194,7 +196,7 @@ func thisKernel() (*kernel.Kernel, error) {
 	return k, nil
 }
 
-// args returns the arguments of a command of weir with the same selection.
+// args returns the arguments of a command of weir with the same selection, the command first.
 func (s *selection) args(command string) []string {
 	out := []string{command, s.Name}
 	for _, x := range s.Set {
@@ -236,7 +238,8 @@ type labRun struct {
 	ID    string `name:"id" help:"${labDataplaneID}"`
 }
 
-// selectRun loads the experiment and returns the run.
+// selectRun loads the experiment and returns the run. It returns an error if the run's id differs from --id, because
+// the experiment has changed.
 func (d *labRun) selectRun(a *app) (*plan.Run, error) {
 	s, err := d.loadSpec(a)
 	if err != nil {

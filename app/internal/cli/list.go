@@ -103,7 +103,8 @@ func (a *app) listExperiments() {
 		"time is for the lab.", a.lineWidth(), ""))
 }
 
-// printEntry prints a name of a list, padded to the given columns, and its description.
+// printEntry prints a name of a list, padded to the given columns, and its description, wrapped at the width of the
+// line.
 func (a *app) printEntry(columns int, name, doc string) {
 	fmt.Fprintln(a.stdout, report.WrapHanging(fmt.Sprintf("%-*s ", columns, name), doc, strings.Repeat(" ", columns+1),
 		a.lineWidth()))

@@ -65,7 +65,8 @@ type roff struct{ b strings.Builder }
 // line writes a line as it is.
 func (m *roff) line(s string) { m.b.WriteString(s + "\n") }
 
-// text writes a line of text, escaped so that it is not a request.
+// text writes a line of text that is already in roff's escapes. A dot or quote at its beginning is not read as a
+// request.
 func (m *roff) text(s string) {
 	if strings.HasPrefix(s, ".") || strings.HasPrefix(s, "'") {
 		s = `\&` + s
@@ -73,14 +74,14 @@ func (m *roff) text(s string) {
 	m.line(s)
 }
 
-// item writes a term with its meaning.
+// item writes a term with its meaning, both in plain text.
 func (m *roff) item(term, meaning string) {
 	m.line(".TP")
 	m.line(`.B ` + quoteRoff(term))
 	m.text(escapeRoff(meaning))
 }
 
-// command writes the section of a command.
+// command writes the section of a command, with its arguments and visible flags.
 func (m *roff) command(n *kong.Node) {
 	m.line(".SS " + quoteRoff(n.FullPath()))
 	m.text(escapeRoff(n.Help))
@@ -124,7 +125,7 @@ func meaningOf(v *kong.Value) string {
 	return text
 }
 
-// helpOf returns the help of a value with its allowed words.
+// helpOf returns the help of a value, with its allowed words if the help does not name all of them.
 func helpOf(v *kong.Value) string {
 	for _, word := range v.EnumSlice() {
 		if !strings.Contains(v.Help, word) {

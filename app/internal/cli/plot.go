@@ -57,7 +57,7 @@ type plotCmd struct {
 	Data   bool   `help:"Also write the numbers as CSV, and scripts for gnuplot and matplotlib."`
 }
 
-// listGiven returns the keys that flags set, in the order of a file's keys.
+// listGiven returns the keys that flags set, in the order of a file's keys, with their values as YAML.
 func (f *plotFlags) listGiven() (keys []plots.Key) {
 	values := f.listValues()
 	for _, k := range plots.Keys() {
@@ -136,7 +136,8 @@ func (p *plotCmd) Run(a *app) error {
 	return nil
 }
 
-// chooseFormat returns the format of the file, from --format or the ending of --to.
+// chooseFormat returns the format of the file, from --format or the ending of --to; svg without both. It returns an
+// error for an unknown format, or if both differ.
 func (p *plotCmd) chooseFormat() (string, error) {
 	format, from := p.Format, "--format"
 	if p.To != "" {
@@ -156,8 +157,8 @@ func (p *plotCmd) chooseFormat() (string, error) {
 	return format, nil
 }
 
-// listPlots returns the requested plots: one or all of the experiment's plots, changed by the given keys, or a new
-// one.
+// listPlots returns the requested plots: one or all of the experiment's plots, changed by the given keys, or a new one
+// if --x, --y or --z is given without --number.
 func (p *plotCmd) listPlots(s *experiment.Spec) (out []plots.Plot, err error) {
 	given := p.listGiven()
 	own := len(s.Plots())
@@ -193,7 +194,8 @@ func (p *plotCmd) listPlots(s *experiment.Spec) (out []plots.Plot, err error) {
 	return out, nil
 }
 
-// writePlot writes the figure and, with --data, its numbers and scripts.
+// writePlot writes the figure to the file to and, with --data, its numbers and scripts next to it. It creates the
+// folder, and prints the names of the files.
 func (p *plotCmd) writePlot(a *app, f *figure.Figure, to, format string) error {
 	drawn, err := f.Render(format)
 	if err != nil {

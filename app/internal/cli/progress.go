@@ -32,7 +32,8 @@ func (a *app) newProgressBar() *progressBar {
 	return &progressBar{out: a.screen, on: a.terminal, wide: a.terminalWidth, start: time.Now()}
 }
 
-// update overwrites the line with new progress, at most every 100 ms.
+// update overwrites the line with new progress, at most every 100 ms, if standard error is a terminal. The first call
+// sets the number of runs that had results.
 func (b *progressBar) update(p run.Progress) {
 	b.lock.Lock()
 	defer b.lock.Unlock()
@@ -57,11 +58,12 @@ func (b *progressBar) setExtra(text string) {
 }
 
 // progressLine returns the progress after the given seconds: share, number of runs, packet-hops in total and per
-// second, simulated time, and remaining time. It is shorter than the terminal's columns.
-func progressLine(p run.Progress, found int, elapsed float64, also string, columns int) string {
+// second, simulated time, and remaining time. The argument found is the number of runs with results at the start.
+// Comma-separated parts of extra follow as far as they fit. The line is shorter than the terminal's columns.
+func progressLine(p run.Progress, found int, elapsed float64, extra string, columns int) string {
 	line := fmt.Sprintf(" %3.0f %%  %d of %s", 100*p.Share, p.Done, text.Count(p.Runs, "run"))
 	switch {
-	case p.PacketHops > 0 && also != "": // the line has no room for both
+	case p.PacketHops > 0 && extra != "": // the line has no room for both
 		line += fmt.Sprintf("  %s hops/s", measure.FormatSI(float64(p.PacketHops)/elapsed))
 	case p.PacketHops > 0:
 		line += fmt.Sprintf("  %s hops, %s/s", measure.FormatSI(float64(p.PacketHops)),
@@ -69,14 +71,14 @@ func progressLine(p run.Progress, found int, elapsed float64, also string, colum
 	case p.Share > 0.01:
 		line += fmt.Sprintf("  %.1f runs/s", p.Share*float64(p.Runs-found)/elapsed)
 	}
-	if p.Time > 0 && also == "" {
+	if p.Time > 0 && extra == "" {
 		line += "  at " + formatShort(p.Time)
 	}
 	if p.Share > 0.01 {
 		line += fmt.Sprintf("  %s left", formatDuration(elapsed*(1-p.Share)/p.Share))
 	}
 	between := "  "
-	for part := range strings.SplitSeq(also, ", ") { // in order of importance
+	for part := range strings.SplitSeq(extra, ", ") { // in order of importance
 		if part == "" || len(line)+len(between)+len(part) >= columns {
 			break
 		}
@@ -103,7 +105,7 @@ func formatShort(t unit.Time) string {
 	return fmt.Sprintf("%.3g%s", s, each)
 }
 
-// formatDuration returns a rough duration.
+// formatDuration returns a rough duration in s, min, h or days.
 func formatDuration(seconds float64) string {
 	switch {
 	case seconds < 100:
@@ -125,7 +127,7 @@ func (b *progressBar) clear() {
 	}
 }
 
-// notice returns a function that prints a notice while the line is shown.
+// notice returns a function that clears the line and prints a notice to standard error.
 func (b *progressBar) notice(a *app) func(text string) {
 	return func(text string) {
 		b.clear()

@@ -19,7 +19,7 @@ type folders struct {
 	Out command.Target `default:"results" help:"Folder that contains the results folders of named experiments."`
 }
 
-// openResults reads the results with the given name.
+// openResults reads the results with the given name, as findFolder finds them.
 func (f *folders) openResults(a *app, name string) (*results.Outcome, error) {
 	dir, err := f.findFolder(a, name)
 	if err != nil {
@@ -28,7 +28,8 @@ func (f *folders) openResults(a *app, name string) (*results.Outcome, error) {
 	return results.Open(a.registry, dir)
 }
 
-// findFolder returns the results folder with the given name, or the best one of an experiment.
+// findFolder returns the absolute path of the results folder with the given name, of the folder of a named report.html,
+// or of the best one of an experiment.
 func (f *folders) findFolder(a *app, name string) (string, error) {
 	dir := name
 	info, err := os.Stat(name)

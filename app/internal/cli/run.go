@@ -126,8 +126,8 @@ func (r *runCmd) Run(a *app) error {
 	return nil
 }
 
-// selectRunner sets the runner if runs are executed elsewhere. The caller has to call the returned function at the
-// end.
+// selectRunner sets options.Runner if runs are executed elsewhere. The caller has to call the returned function at the
+// end; it is not nil without an error.
 func (r *runCmd) selectRunner(a *app, bar *progressBar, options *run.Options) (ended func() error, err error) {
 	if r.Runner == "slurm" {
 		o, cluster, err := r.slurmFlags.options(options.Threads)
@@ -151,7 +151,8 @@ func (r *runCmd) selectRunner(a *app, bar *progressBar, options *run.Options) (e
 	return ended, nil
 }
 
-// limitJobs returns the number of concurrent runs on this machine, or 0 with Slurm.
+// limitJobs returns the number of concurrent runs on this machine, or 0 with Slurm. Several threads per run reduce the
+// default. It prints a notice if the memory limits the number.
 func (r *runCmd) limitJobs(a *app, s *experiment.Spec, threads int) (int, error) {
 	if r.Runner == "slurm" {
 		return 0, nil
@@ -171,7 +172,8 @@ func (a *app) printTables(o *results.Outcome, path string) error {
 	return (&tableFlags{Format: asText, Color: "auto"}).printOutcome(a, o, path)
 }
 
-// printFooter prints the lines after the tables: traces, existing results, and the path of the report.
+// printFooter prints the lines after the tables: traces, existing results, and the path of the report, which is the
+// argument path.
 func (a *app) printFooter(o *results.Outcome, path string) {
 	if o.Traces > 0 {
 		fmt.Fprintf(a.stdout, "traces of %s are in %s\n", text.Count(o.Traces, "run"), filepath.Join(o.Dir, "traces"))
@@ -186,7 +188,8 @@ func (a *app) printFooter(o *results.Outcome, path string) {
 	fmt.Fprintln(a.stdout, path)
 }
 
-// exitCode returns the exit code of an execution. With check, it depends on the verdicts.
+// exitCode returns the exit code of an execution: Interrupted, else RunFailed for a run that failed, is missing or is
+// stuck. With check, it otherwise depends on the verdicts.
 func exitCode(o *results.Outcome, interrupted, check bool) int {
 	cut := len(o.Failed) > 0 || o.Missing > 0
 	for _, r := range o.Runs {
@@ -208,7 +211,7 @@ func exitCode(o *results.Outcome, interrupted, check bool) int {
 }
 
 // judgedCode returns the exit code from the verdicts of the claims and, in the lab, of the agreement with the
-// simulator.
+// simulator. A failure takes priority over an undecided verdict.
 func judgedCode(o *results.Outcome) int {
 	var verdicts []claim.Verdict
 	for _, c := range o.Claims {
@@ -226,8 +229,9 @@ func judgedCode(o *results.Outcome) int {
 	return command.Done
 }
 
-// reproduce returns the command that yields the same report: the experiment and all flags that change it, without
-// flags on its execution. It reduces a file to its name, so that results do not describe the machine.
+// reproduce returns the command that yields the same report: the experiment and all flags of args that change it,
+// without flags on its execution. The argument known is the experiment's own name. If name differs from it, name is a
+// file and is reduced to its last element, so that results do not describe the machine.
 func reproduce(known, name string, args []string) string {
 	if name != known { // not an experiment of the library
 		name = filepath.Base(name)
@@ -249,7 +253,7 @@ func reproduce(known, name string, args []string) string {
 	return strings.Join(words, " ")
 }
 
-// quoteWord returns a word as a shell reads it.
+// quoteWord returns a word as a POSIX shell reads it, in quotes only if it needs them.
 func quoteWord(s string) string {
 	plain := s != ""
 	for _, r := range s {

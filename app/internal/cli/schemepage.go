@@ -83,8 +83,8 @@ func tableCells(row string) []string {
 	return cells
 }
 
-// pageTable prints a Markdown table. If it fits the width, columns are aligned. Otherwise each row is a block: the
-// first cell, then a line for each other cell with the head of its column.
+// pageTable formats a Markdown table with its head in the first row. If it fits the width, columns are aligned.
+// Otherwise each row is a block: the first cell, then a line for each other cell with the head of its column.
 func pageTable(rows [][]string, width int) string {
 	head, body := rows[0], rows[min(2, len(rows)):]
 	widths, total := make([]int, len(head)), 2*len(head)-2

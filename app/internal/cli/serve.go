@@ -25,7 +25,7 @@ type serveCmd struct {
 	workerFlags
 }
 
-// Run serves the page until it is interrupted.
+// Run serves the page until it is interrupted. It prints the page's address to standard output.
 func (c *serveCmd) Run(a *app) error {
 	listens, err := c.listenAddress()
 	if err != nil {
@@ -75,8 +75,8 @@ func (c *serveCmd) Run(a *app) error {
 // serveGrace limits the time in which requests in flight may end.
 var serveGrace = 5 * time.Second
 
-// listenAddress returns the address to listen at. It rejects all interfaces at once: anyone who sees the traffic and
-// has the token could start simulations.
+// listenAddress returns the address to listen at, and checks the names of --host. It rejects all interfaces at once:
+// anyone who sees the traffic and has the token could start simulations.
 func (c *serveCmd) listenAddress() (string, error) {
 	var every *bind.EveryAddressError
 	switch _, err := bind.ParseHost(c.Listen); {

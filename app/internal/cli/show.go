@@ -87,7 +87,7 @@ func (s *showCmd) loadSpec(a *app) (*experiment.Spec, error) {
 }
 
 // explainError extends the error for a name that is neither an experiment nor a file: weir show accepts other names,
-// too.
+// too. It adds the nearest of the names in all. Other errors are returned unchanged.
 func (s *showCmd) explainError(err error, all []listed) error {
 	const experiment, allowed = "there is no such experiment and no such file", "a file, or one of "
 	var wrong document.InputErrors
@@ -106,7 +106,8 @@ func (s *showCmd) explainError(err error, all []listed) error {
 	return err
 }
 
-// printFile prints the experiment's file unchanged, or without its paper.
+// printFile prints the experiment's file unchanged, or without its paper. It returns an error for names of schemes and
+// the like, which have no file.
 func (s *showCmd) printFile(a *app) error {
 	if len(s.Set) > 0 || s.Seed != nil || s.Quick {
 		return fmt.Errorf("%w: --yaml prints the file unchanged and does not apply --set, --seed or --quick; after a run, "+
@@ -167,8 +168,8 @@ func (a *app) showScheme(k kindOf) {
 	}
 }
 
-// formatGrid prints three columns within a width. If the width is too small, the first column gets up to 34 of 80
-// parts, the second up to 20, and all are wrapped.
+// formatGrid formats rows of three columns within a width. If the width is too small, the first column gets up to 34 of
+// 80 parts, the second up to 20, and all are wrapped.
 func formatGrid(rows [][]string, width int) string {
 	first, second, third := 0, 0, 0
 	for _, r := range rows {

@@ -59,7 +59,8 @@ func labWork(closeAll func() error) grace {
 // cutNothing is the cut of work that needs no cleanup.
 func cutNothing() error { return nil }
 
-// handleSignals starts to handle signals.
+// handleSignals starts to handle signals with the grace first. Messages go to stderr. The caller calls stop at the end
+// of the command, which also ends the context.
 func handleSignals(stderr io.Writer, first grace) *interrupts {
 	ctx, cancel := context.WithCancel(context.Background())
 	i := &interrupts{Context: ctx}
@@ -94,7 +95,7 @@ func handleSignals(stderr io.Writer, first grace) *interrupts {
 // process group.
 var together = 100 * time.Millisecond
 
-// processorTime returns the processor time of this process.
+// processorTime returns the processor time of this process, or 0 after an error.
 func processorTime() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
@@ -106,8 +107,8 @@ func processorTime() time.Duration {
 // workPoll is the interval between checks of the processor time.
 const workPoll = 20 * time.Millisecond
 
-// awaitAgain waits for another signal or the end of the grace. It returns ok false if the command has ended first.
-// The function work returns the processor time of this process.
+// awaitAgain waits for another signal or the end of the grace. The result more reports another signal. It returns ok
+// false if the command has ended first. The function work returns the processor time of this process.
 func awaitAgain(ended <-chan struct{}, signals <-chan os.Signal, g *grace, work func() time.Duration) (more, ok bool) {
 	first, begun, over := time.Now(), work(), time.After(g.time)
 	for {
@@ -127,7 +128,8 @@ func awaitAgain(ended <-chan struct{}, signals <-chan os.Signal, g *grace, work 
 	}
 }
 
-// cut ends the process without waiting for work in flight. Another signal ends it without cleanup.
+// cut ends the process without waiting for work in flight, after the grace's own cut. Another signal ends it without
+// cleanup. Unless the user asked by a second signal, it prints the consequence.
 func (i *interrupts) cut(stderr io.Writer, signals <-chan os.Signal, asked bool) {
 	g, done := i.current.Load(), make(chan error, 1)
 	go func() { done <- g.cut() }()
@@ -144,5 +146,5 @@ func (i *interrupts) cut(stderr io.Writer, signals <-chan os.Signal, asked bool)
 	os.Exit(command.Interrupted)
 }
 
-// setGrace sets the grace of the work that follows.
+// setGrace sets the grace of the work that follows. It also applies to a signal that is already being handled.
 func (i *interrupts) setGrace(g grace) { i.current.Store(&g) }

@@ -27,7 +27,8 @@ type slurmFlags struct {
 	SlurmTasks  int           `default:"1000" placeholder:"N" help:"${slurmTasks}"`
 }
 
-// options returns the cluster and its options with the given threads per task.
+// options returns the cluster and its options with the given threads per task; below 1: one. It returns an error if
+// Slurm is not linked in or an option is wrong.
 func (f *slurmFlags) options(threads int) (workers.ClusterOptions, workers.Cluster, error) {
 	o := workers.ClusterOptions{Task: f.SlurmTask, Tasks: f.SlurmTasks, Threads: max(threads, 1), Sbatch: f.SlurmOption}
 	cluster, err := workers.Slurm.Get()
@@ -138,8 +139,8 @@ func (t *taskCmd) Run(a *app) error {
 	return nil
 }
 
-// limitMemory makes the garbage collector respect the memory that Slurm grants, since Slurm kills processes that
-// exceed it.
+// limitMemory makes the garbage collector respect the memory that Slurm grants, since Slurm kills processes that exceed
+// it. It has no effect outside of Slurm, or if GOMEMLIMIT is set. The function getenv returns environment variables.
 func limitMemory(getenv func(string) string) {
 	const share = 0.9 // the program itself, and stacks, take the rest
 	mib, err := strconv.ParseFloat(getenv("SLURM_MEM_PER_NODE"), 64)
@@ -148,8 +149,9 @@ func limitMemory(getenv func(string) string) {
 	}
 }
 
-// openSweep opens a folder of weir export slurm. It returns an error if another program wrote it, unless any is set.
-func openSweep(a *app, dir string, any bool) (workers.ClusterFolder, error) {
+// openSweep opens a folder of weir export slurm. It returns an error if another program wrote it, unless anyProgram is
+// set.
+func openSweep(a *app, dir string, anyProgram bool) (workers.ClusterFolder, error) {
 	cluster, err := workers.Slurm.Get()
 	if err != nil {
 		return nil, err
@@ -158,7 +160,7 @@ func openSweep(a *app, dir string, any bool) (workers.ClusterFolder, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := f.CheckProgram(); err != nil && !any {
+	if err := f.CheckProgram(); err != nil && !anyProgram {
 		return nil, fmt.Errorf("%w: %w", command.ErrInput, err)
 	}
 	return f, nil

@@ -7,7 +7,7 @@ import (
 
 type switchCmd struct{ command.SwitchFlags }
 
-// Run runs the switch, if it is linked in.
+// Run runs the switch. It returns an error if the switch is not linked in.
 func (s *switchCmd) Run(a *app) error {
 	x, err := command.SwitchCommand.Get()
 	if err != nil {

@@ -35,7 +35,7 @@ const (
 // asText reports whether the tables are for a terminal.
 func (f *tableFlags) asText() bool { return f.Format == "" || f.Format == asText }
 
-// tableOptions checks the flags and returns the options of tables.
+// tableOptions checks the flags against each other and returns the options of tables.
 func (f *tableFlags) tableOptions(a *app) (*report.TableOptions, error) {
 	if (f.JSON || f.CSV) && len(f.Columns)+len(f.Sort) > 0 {
 		return nil, fmt.Errorf("%w: --columns and --sort apply to tables only, and --json and --csv print every value; "+
@@ -60,7 +60,7 @@ func (f *tableFlags) tableOptions(a *app) (*report.TableOptions, error) {
 	return l, nil
 }
 
-// checkFor checks the flags for an experiment before it has results.
+// checkFor checks the flags for an experiment before it has results, so that wrong names of measures are found early.
 func (f *tableFlags) checkFor(a *app, s *experiment.Spec) error {
 	l, err := f.tableOptions(a)
 	if err != nil {
@@ -72,7 +72,7 @@ func (f *tableFlags) checkFor(a *app, s *experiment.Spec) error {
 	return nil
 }
 
-// printOutcome prints an outcome in the requested form.
+// printOutcome prints an outcome in the requested form. Text has a footer with the path of the report.
 func (f *tableFlags) printOutcome(a *app, o *results.Outcome, path string) error {
 	l, err := f.tableOptions(a)
 	if err != nil {
@@ -104,7 +104,7 @@ func (f *tableFlags) printOutcome(a *app, o *results.Outcome, path string) error
 	return nil
 }
 
-// writeTables prints tables. With colors, the text is escaped already and must not be escaped again.
+// writeTables prints tables to standard output. With colors, the text is escaped already and must not be escaped again.
 func (a *app) writeTables(l *report.TableOptions, text string) {
 	if !l.Color {
 		fmt.Fprint(a.stdout, text)

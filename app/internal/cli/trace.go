@@ -24,7 +24,7 @@ type traceCmd struct {
 	Events bool     `help:"Print the events, one per line, instead of a summary."`
 }
 
-// newFilter returns the filter that the flags define.
+// newFilter returns the filter that the flags define. Flags that are not given match all events.
 func (t *traceCmd) newFilter() (trace.Filter, error) {
 	f := trace.Filter{Ports: t.Port, Nodes: t.Node, Flows: t.Flow, Hosts: t.Host}
 	for _, name := range t.Kind {

@@ -20,7 +20,8 @@ const (
 	maxSnap = 65536
 )
 
-// parseTracing checks the flags of traces, and prints the estimated size of the traces.
+// parseTracing checks the flags of traces, and prints the estimated size of the traces as a notice. Without --trace it
+// returns the zero value. The lab has no estimate.
 func (r *runCmd) parseTracing(a *app, s *experiment.Spec) (t run.Tracing, err error) {
 	if len(r.Trace) == 0 {
 		if len(r.TraceFormat) > 0 || r.TraceSnap != nil {
@@ -83,8 +84,8 @@ func (r *runCmd) parseTracing(a *app, s *experiment.Spec) (t run.Tracing, err er
 	return t, nil
 }
 
-// linkedForms returns the forms of traces to write: the given ones, or all that the program has. It returns an error
-// for a given form that is not linked in.
+// linkedForms returns the forms of traces to write, in the order of known: the given ones, or all that the program has
+// if given is nil. It returns an error for a given form that is not linked in.
 func linkedForms(given, known []string) (forms []string, err error) {
 	for _, f := range known {
 		missing := results.MissingTraceForm(f)

@@ -10,8 +10,8 @@ import (
 	"weir/study/schemelint"
 )
 
-// loadWatched works as load, and checks the experiment's controllers and programs for mistakes. Harmless ones become
-// warnings, others an error.
+// loadWatched works as loadSpec, and checks the experiment's controllers and programs for mistakes. Harmless ones
+// become warnings. It prints the others and returns an error.
 func (s *selection) loadWatched(a *app) (*experiment.Spec, error) {
 	registry, watched := schemelint.Watch(a.registry)
 	own := *a

@@ -25,7 +25,7 @@ func (versionCmd) Run(a *app) error {
 // versionFlag prints the version.
 type versionFlag bool
 
-// BeforeReset prints the version before kong requires arguments.
+// BeforeReset prints the version and ends the parser before kong requires arguments.
 func (versionFlag) BeforeReset(app *kong.Kong) error {
 	fmt.Fprintln(app.Stdout, revision.Name(), version())
 	app.Exit(0)

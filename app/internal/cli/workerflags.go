@@ -15,7 +15,8 @@ import (
 // workerFlags are the flags of weir run and serve for runs on other machines.
 type workerFlags struct{ workers.Flags }
 
-// newRunner returns the runner for other machines and a function to end it, or nil if no flag requests it.
+// newRunner returns the runner for other machines and a function to end it. Without a flag that requests workers it
+// returns nil, and an error if other flags for workers are set.
 func (f *workerFlags) newRunner(a *app, bar *progressBar, jobs int) (run.Runner, func() error, error) {
 	if !f.UsesWorkers() {
 		return nil, nil, f.CheckUnused()
@@ -39,7 +40,8 @@ func (a *app) workersMachine() *workers.Machine {
 		Notice: func(text string) { fmt.Fprintln(a.stderr, "notice:", text) }}
 }
 
-// setUpPage lets workers execute the jobs of weir serve, if a flag requests it.
+// setUpPage lets workers execute the jobs of weir serve, if a flag requests it: it sets o.Account, o.Runner and o.Join.
+// The argument out is the results folder.
 func (f *workerFlags) setUpPage(a *app, o *live.Options, out string) error {
 	driver, err := workers.Remote.Get()
 	if err == nil {
@@ -65,7 +67,7 @@ func (f *workerFlags) setUpPage(a *app, o *live.Options, out string) error {
 
 type workerCmd struct{ workers.WorkerFlags }
 
-// Run executes runs until it is interrupted.
+// Run executes runs until it is interrupted. Any other end is an error.
 func (c *workerCmd) Run(a *app) error {
 	driver, err := workers.Remote.Get()
 	if err != nil {
@@ -84,7 +86,7 @@ func (c *workerCmd) Run(a *app) error {
 	return errors.New("the worker ended unexpectedly")
 }
 
-// shortenPath returns a path relative to the current folder if it is below.
+// shortenPath returns a path relative to the current folder if it is below it, else the path itself.
 func shortenPath(file string) string {
 	here, err := os.Getwd()
 	if err != nil {

@@ -42,9 +42,10 @@ func (e *BlockError) Error() string {
 	return fmt.Sprintf("block %d at offset %d: %s", e.Block, e.Offset, e.Msg)
 }
 
-// ReadFrames calls f with the frames of a capture in the file's order. It reads pcapng (draft-ietf-opsawg-pcapng) with
-// any sections and interfaces in either byte order, and pcap (draft-ietf-opsawg-pcap) in micro- or nanoseconds.
-// Defects of the file are returned as *BlockError.
+// ReadFrames calls f with the frames of a capture in the file's order. The frame is valid until f returns. An error of
+// f ends the reading and is returned. It reads pcapng (draft-ietf-opsawg-pcapng) with any sections and interfaces in
+// either byte order, and pcap (draft-ietf-opsawg-pcap) in micro- or nanoseconds. Defects of the file are returned as
+// *BlockError.
 func ReadFrames(file []byte, f func(*Frame) error) error {
 	r := &blockReader{file: file, emit: f, number: 1}
 	if len(file) < 4 {
@@ -238,7 +239,7 @@ func (r *blockReader) readInterface(body []byte) error {
 	return nil
 }
 
-// ticksPerSecond decodes if_tsresol, 0 if the resolution is too fine.
+// ticksPerSecond decodes if_tsresol to time stamp units per second, 0 if the resolution is too fine.
 func ticksPerSecond(resolution uint8) uint64 {
 	if n := resolution & 0x7f; resolution&0x80 != 0 {
 		if n > 63 {

@@ -36,7 +36,8 @@ const (
 	linkSLL2     = 276
 )
 
-// parseHeader reads the headers of a frame. reason is why the frame is left out if they cannot be read, else empty.
+// parseHeader reads the headers of a frame. The result reason is why the frame is left out if they cannot be read, else
+// empty.
 func (f *Frame) parseHeader() (h header, reason string) {
 	b := f.Data
 	etherType, link := uint16(0), 0 // bytes before IP
@@ -85,8 +86,8 @@ func (f *Frame) parseHeader() (h header, reason string) {
 // typeBefore returns the Ethernet type in the last two bytes of a link header of link bytes.
 func typeBefore(b []byte, link int) uint16 { return be.Uint16(b[link-2:]) }
 
-// parseIPv4 reads an IPv4 packet; whole is its length on the wire, with padding. reason is why the frame is left out;
-// empty if it can be read.
+// parseIPv4 reads an IPv4 packet into h; whole is its length on the wire, with padding. The result reason is why the
+// frame is left out; empty if it can be read.
 func (h *header) parseIPv4(b []byte, whole int) (reason string) {
 	if len(b) < packet.IPv4Header {
 		return cut
@@ -129,7 +130,8 @@ func (h *header) parseIPv6(b []byte, whole int) (reason string) {
 	return h.skipExtensions()
 }
 
-// skipExtensions moves rest to the transport's header, behind IPv6 extensions (RFC 8200 §4) and Weir's own.
+// skipExtensions moves rest to the transport's header, behind IPv6 extensions (RFC 8200 §4) and Weir's own. The result
+// reason is why the frame is left out; empty if it can be read.
 func (h *header) skipExtensions() (reason string) {
 	const shim = 253 // packet.Emit's extensions (RFC 3692)
 	for {
@@ -181,7 +183,7 @@ const (
 	ack = 16
 )
 
-// parseSegment reads the TCP header at h.rest. reason is why the frame is left out; empty if it can be read.
+// parseSegment reads the TCP header at h.rest. The result reason is why the frame is left out; empty if it can be read.
 func (h *header) parseSegment() (s segment, reason string) {
 	b := h.rest
 	if len(b) < 14 { // only these bytes are used

@@ -101,9 +101,10 @@ type item struct {
 	offset int // offset of a later fragment's payload in the segment
 }
 
-// Read reads the selected packets of a capture as a source of traffic. The error is a *BlockError.
-func Read(file []byte, want Selection) (*Source, error) {
-	r := &captureReader{Selection: want, numbers: map[netip.Addr]int32{}, first: map[fragmentKey]item{},
+// Read reads the selected packets of a capture as a source of traffic. Packets that cannot be used are counted in
+// Omissions. The error is a *BlockError.
+func Read(file []byte, selection Selection) (*Source, error) {
+	r := &captureReader{Selection: selection, numbers: map[netip.Addr]int32{}, first: map[fragmentKey]item{},
 		interfaces: map[int]bool{}}
 	if err := r.findOrigin(file); err != nil {
 		return nil, err
@@ -118,11 +119,11 @@ func Read(file []byte, want Selection) (*Source, error) {
 	for i := range r.items {
 		x := &r.items[i]
 		x.Src, x.Dst = index[x.Src], index[x.Dst]
-		if !want.Flows {
+		if !selection.Flows {
 			s.Packets = append(s.Packets, x.Datagram)
 		}
 	}
-	if want.Flows {
+	if selection.Flows {
 		r.followConnections()
 	}
 	return s, nil
@@ -147,7 +148,7 @@ type fragmentKey struct {
 	id       uint32
 }
 
-// findOrigin sets time 0.
+// findOrigin sets time 0: the first packet's time, unless that is within Horizon of time 0 of the file.
 func (r *captureReader) findOrigin(file []byte) error {
 	first := Frame{Seconds: math.MaxInt64}
 	err := ReadFrames(file, func(f *Frame) error {
@@ -171,7 +172,7 @@ func (r *captureReader) addFrame(f *Frame) error {
 	return err
 }
 
-// takePacket adds the packet of a frame to the items. reason is why it is left out; empty if it is not.
+// takePacket adds the packet of a frame to the items. The result reason is why it is left out; empty if it is not.
 func (r *captureReader) takePacket(f *Frame) (reason string, err error) {
 	if hasWeirSuffix(f.Interface.Name) {
 		return weirDrops, nil
@@ -267,7 +268,7 @@ func (r *captureReader) readTransport(h *header, x *item) (reason string) {
 	return ""
 }
 
-// sortAddresses stores the sorted addresses of all items and returns the index of each by its number.
+// sortAddresses stores the sorted addresses of all items in Addresses and returns the index of each by its number.
 func (r *captureReader) sortAddresses() []int32 {
 	used := make([]bool, len(r.numbers))
 	for i := range r.items {

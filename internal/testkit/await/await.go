@@ -34,7 +34,7 @@ const (
 // goroutine or a server in it. For a condition that another process brings about use [Process.AwaitCondition], which
 // notices when that process exits.
 //
-// Until fails the test, with the stacks of all goroutines, after HangLimit.
+// It fails the test, with the stacks of all goroutines, after HangLimit. The text what names the condition there.
 func AwaitCondition(t testing.TB, what string, happened func() bool) {
 	t.Helper()
 	if poll(nil, happened, func() bool { return false }) != eventHappened {
@@ -52,8 +52,9 @@ const (
 	waitHung                 // HangLimit passed
 )
 
-// poll checks a condition whenever wake receives, and at intervals that grow from 0.5 to 20 ms. The intervals are
-// longer for a slow check, such as that of a page, which would otherwise delay the event.
+// poll checks the condition happened whenever wake receives, and at intervals that grow from 0.5 to 20 ms. The
+// intervals are longer for a slow check, such as that of a page, which would otherwise delay the event. It gives up
+// when stopped returns true and the condition does not hold at that moment.
 func poll(wake <-chan struct{}, happened, stopped func() bool) pollResult {
 	start, interval := time.Now(), 500*time.Microsecond
 	for {
@@ -129,7 +130,7 @@ func Start(t testing.TB, cmd *exec.Cmd) *Process {
 	return p
 }
 
-// readLines stores the lines of one stream until it ends.
+// readLines stores the lines of one stream in into and in p.lines until the stream ends.
 func (p *Process) readLines(r io.Reader, into *strings.Builder) {
 	b := bufio.NewReader(r)
 	for {
@@ -157,7 +158,7 @@ func (p *Process) wakeUp() {
 
 // LimitWork limits the processor time that the process may use from this call until a later wait ends. It replaces
 // limits of wall-clock time: a program that must end within a second of a signal gets LimitWork(time.Second) before the
-// signal.
+// signal. It returns p.
 func (p *Process) LimitWork(work time.Duration) *Process {
 	p.budget = p.Work() + work
 	return p
@@ -187,7 +188,8 @@ func (p *Process) AwaitLine(part string) string {
 	return found
 }
 
-// AwaitCondition waits for a condition that the process brings about. It fails the test if the process exits first.
+// AwaitCondition waits until happened returns true, a condition that the process brings about. It fails the test if the
+// process exits first. The text what names the condition there.
 func (p *Process) AwaitCondition(what string, happened func() bool) {
 	p.t.Helper()
 	p.awaitEvent(what, false, happened)
@@ -255,7 +257,8 @@ func (p *Process) Output() string {
 	return strings.Join(p.lines, "\n")
 }
 
-// awaitEvent waits for a condition. The exit of the process fails the test unless the condition then holds.
+// awaitEvent waits until happened returns true. The exit of the process fails the test unless the condition then holds.
+// With forExit the exit is the awaited event. The text what names the event in the message.
 func (p *Process) awaitEvent(what string, forExit bool, happened func() bool) {
 	p.t.Helper()
 	exhausted := false

@@ -27,7 +27,7 @@ func RequireProgram(t testing.TB, folder string, flags ...string) string {
 	return path
 }
 
-// BuildProgram works as RequireProgram, for callers that are not tests.
+// BuildProgram works as RequireProgram and returns errors, for callers that are not tests.
 func BuildProgram(folder string, flags ...string) (path string, err error) {
 	into, err := programsDir()
 	if err != nil {
@@ -63,7 +63,7 @@ var ownPrograms = sync.OnceValues(NewProgramDir)
 // NewProgramDir creates a folder for programs under test, and removes the folders of processes that have ended.
 func NewProgramDir() (string, error) { return newProgramDir(os.TempDir()) }
 
-// newProgramDir works as NewProgramDir below the given folder.
+// newProgramDir works as NewProgramDir below the folder parent.
 func newProgramDir(parent string) (string, error) {
 	const prefix, lock = "weir-programs-", "in-use.lock"
 	old, err := filepath.Glob(filepath.Join(parent, prefix+"*", lock))
@@ -97,7 +97,7 @@ func newProgramDir(parent string) (string, error) {
 // programsInUse keeps the locks of this process's folders.
 var programsInUse []func()
 
-// programsDir returns the folder of the stage's programs, or of this test binary's.
+// programsDir returns the folder of the stage's programs, or of this test binary's programs without a stage.
 func programsDir() (string, error) {
 	if dir := os.Getenv(ProgramsVariable); dir != "" {
 		return dir, nil

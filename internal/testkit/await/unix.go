@@ -19,7 +19,7 @@ func setGroup(cmd *exec.Cmd) {
 	}
 }
 
-// killGroup kills a process and its group.
+// killGroup kills a process and its group. The process must have been started.
 func killGroup(cmd *exec.Cmd) {
 	syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 	cmd.Process.Kill()

@@ -29,7 +29,8 @@ func (m affine) multiply(n affine) affine {
 	return affine{m.a*n.a + m.c*n.b, m.b*n.a + m.d*n.b, m.a*n.c + m.c*n.d, m.b*n.c + m.d*n.d, e, f}
 }
 
-// parseTransform parses an attribute transform.
+// parseTransform parses an attribute transform. An empty text is the identity. A function other than translate, scale
+// and rotate is an error.
 func parseTransform(text string) (m affine, err error) {
 	m = affine{a: 1, d: 1}
 	for _, part := range strings.SplitAfter(text, ")") {
@@ -101,7 +102,8 @@ func FindProblems(svg []byte) (all []string, err error) {
 	}
 }
 
-// findMisplaced returns the error of a text, or "".
+// findMisplaced returns the error of a text with these words in a picture of this size, or "". The transform m is that
+// of the element x.
 func findMisplaced(x xml.StartElement, words string, m affine, width, height float64) string {
 	if length, err := strconv.ParseFloat(findAttribute(x, "textLength"), 64); err != nil || length <= 0 {
 		return fmt.Sprintf("%q has no textLength", words)
@@ -130,7 +132,7 @@ func findMisplaced(x xml.StartElement, words string, m affine, width, height flo
 	return ""
 }
 
-// findAttribute returns the value of an attribute, or "".
+// findAttribute returns the value of the attribute with this name, or "".
 func findAttribute(x xml.StartElement, name string) string {
 	for _, a := range x.Attr {
 		if a.Name.Local == name {

@@ -23,7 +23,7 @@ var variations = map[string]string{
 		"congested_load 30%|80%, congested_queue 1 B|2KB, sojourn |on, idle |2us",
 }
 
-// drawParams draws the parameters of a scheme.
+// drawParams draws parameters of the scheme with this name from variations. It returns names and values in turn.
 func (d *draw) drawParams(name string) (given []string) {
 	for _, line := range strings.Split(variations[name], ", ") {
 		if name, words, ok := strings.Cut(line, " "); ok {

@@ -37,7 +37,7 @@ type Roles struct {
 	Others  []dataplane.Scheme // with hooks of the ingress only, or irrelevant ones; they can precede all others
 }
 
-// SortRoles sorts schemes by their role, and omits those that prevent the fusion of a list.
+// SortRoles sorts schemes by the role of their programs, and omits those that prevent the fusion of a list.
 func SortRoles(schemes []dataplane.Scheme) (x Roles) {
 	for _, s := range schemes {
 		for seed := range uint64(50) { // some need particular parameters or ports
@@ -62,7 +62,7 @@ func SortRoles(schemes []dataplane.Scheme) (x Roles) {
 	return x
 }
 
-// listOrders returns all subsets of the offers in all orders.
+// listOrders returns all subsets of the offers in all orders, the empty one first.
 func listOrders(offers []dataplane.Scheme) []list {
 	all := []list{nil}
 	for i := 0; i < len(all); i++ {
@@ -109,8 +109,8 @@ func CompareFused(t testing.TB, drive dataplanetest.ScriptRunner, schemes []data
 	return r
 }
 
-// drawFront draws the programs before the offers: half of the time a pipe's own router, else other programs with or
-// without it.
+// drawFront draws the programs before the offers from r: half of the time a pipe's own router, else other programs with
+// or without it.
 func (x *Roles) drawFront(r *rand.Rand) (list list) {
 	if len(x.Others) > 0 && r.IntN(2) == 0 {
 		list = append(list, x.Others[r.IntN(len(x.Others))])
@@ -169,8 +169,10 @@ func findDifference(hooks, fused *dataplanetest.Transcript) error {
 // meddler is an ingress that makes all requests that an ingress may make, one every so many packets.
 type meddler struct{ every, n int }
 
+// Name returns "meddler".
 func (*meddler) Name() string { return "meddler" }
 
+// Ingress makes one of the requests in turn for every m.every-th packet. It accepts all other packets.
 func (m *meddler) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if m.n++; m.n%m.every != 0 || p.Meta.Flags&packet.Internal != 0 {
 		return dataplane.Accept
@@ -230,7 +232,8 @@ func newDraw(seed uint64) *draw {
 	return d
 }
 
-// buildPrograms builds the programs of a list, or returns nil if the parameters do not fit together.
+// buildPrograms builds the programs of a list for the drawn ports, with drawn parameters. It returns nil if the
+// parameters do not fit together.
 func (d *draw) buildPrograms(list list) (programs []dataplane.Program, site *dataplane.Site) {
 	site = d.setup.NewSiteWithPorts()
 	for _, p := range d.setup.Ports {

@@ -19,7 +19,7 @@ func (g *Script[Counts]) Add(at unit.Time, frame []byte) {
 	g.Frames, g.Stamps = append(g.Frames, frame), append(g.Stamps, at)
 }
 
-// Stamp returns the time of the next frame.
+// Stamp returns the time of the next frame, unit.Never without one.
 func (g *Script[Counts]) Stamp() unit.Time {
 	if len(g.Stamps) == 0 {
 		return unit.Never
@@ -27,14 +27,14 @@ func (g *Script[Counts]) Stamp() unit.Time {
 	return g.Stamps[0]
 }
 
-// Take appends the next frame to b.
+// Take appends the next frame to b and removes it. There must be one.
 func (g *Script[Counts]) Take(b []byte) []byte {
 	b = append(b, g.Frames[0]...)
 	g.Frames, g.Stamps = g.Frames[1:], g.Stamps[1:]
 	return b
 }
 
-// Put keeps a copy of a frame until Flush.
+// Put keeps a copy of a frame until Flush. It always accepts the frame.
 func (g *Script[Counts]) Put(frame []byte) bool {
 	g.put = append(g.put, append([]byte(nil), frame...))
 	return true

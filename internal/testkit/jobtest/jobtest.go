@@ -8,8 +8,8 @@ import (
 	"weir/core/jobs/loggops"
 )
 
-// RunJob runs a job on an ideal network, calls the functions of watch, and returns the outcome. It ends the test if the
-// network refuses the job or operations are left over.
+// RunJob runs a job on the ideal network m, calls the functions of watch, and returns the outcome. It ends the test if
+// the network refuses the job or operations are left over.
 func RunJob(t testing.TB, m loggops.Model, p job.Program, watch job.Watch) job.Outcome {
 	t.Helper()
 	out, _, err := m.Run(p, watch)

@@ -36,7 +36,7 @@ type Dumbbell struct {
 	Packets int32     // buffer of each link
 }
 
-// Config returns the lab's configuration of the dumbbell.
+// Config returns the lab's configuration of the dumbbell, for a duration of one second.
 func (d Dumbbell) Config() *lab.Config {
 	link := topology.Link{Rate: unit.LinkRate{Bits: d.Rate}, Delay: d.Delay, Buffer: unit.Length{Packets: d.Packets}}
 	n := &topology.Network{Nodes: []topology.Node{{Name: "client"}, {Name: "s1", Switch: true}, {Name: "server"}},
@@ -58,12 +58,12 @@ func (d Dumbbell) Config() *lab.Config {
 
 // RunMain is for a package's TestMain: it runs the tests, or the data plane if role is set.
 func RunMain(m *testing.M) {
-	of, ok := os.LookupEnv(role)
+	text, ok := os.LookupEnv(role)
 	if !ok {
 		os.Exit(m.Run())
 	}
 	var d Dumbbell
-	err := json.Unmarshal([]byte(of), &d)
+	err := json.Unmarshal([]byte(text), &d)
 	if err == nil {
 		err = lab.Serve(d.Config(), os.Stdin, os.Stdout)
 	}
@@ -109,12 +109,12 @@ func OpenDumbbell(t testing.TB, d Dumbbell) (*lab.Network, *lab.DataPlane) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	of, err := json.Marshal(d)
+	text, err := json.Marshal(d)
 	if err != nil {
 		t.Fatal(err)
 	}
 	again := exec.Command(self)
-	again.Env = append(os.Environ(), role+"="+string(of))
+	again.Env = append(os.Environ(), role+"="+string(text))
 	p, err := l.Start(again)
 	if err != nil {
 		t.Fatal(err)

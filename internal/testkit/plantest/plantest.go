@@ -48,13 +48,16 @@ import (
 // crash is a program with a mistake: it panics at its first packet.
 type crash struct{}
 
+// Name returns "crash".
 func (crash) Name() string { return "crash" }
+
+// Ingress panics.
 func (crash) Ingress(*dataplane.Env, *packet.Packet) dataplane.Verdict {
 	panic("a mistake of the scheme")
 }
 
 // NewRegistry returns a registry with the real schemes that tests of experiments need, one that panics, and a paper's
-// program with the folder of its experiments.
+// program. The folder library has the paper's experiments.
 func NewRegistry(paper dataplane.Scheme, library string) *experiment.Registry {
 	return &experiment.Registry{
 		Measures:  measure.Definitions(),
@@ -81,13 +84,13 @@ func NewSource(name, text string) *experiment.Source {
 		Open: func(file string) ([]byte, error) { return os.ReadFile(filepath.Join("testdata", file)) }}
 }
 
-// Load loads a spec that must be valid.
+// Load loads the spec text, which must be valid.
 func Load(t testing.TB, r *experiment.Registry, text string, o experiment.Options) *experiment.Spec {
 	t.Helper()
 	return LoadSource(t, r, NewSource("test.yaml", text), o)
 }
 
-// LoadSource loads an experiment's file that must be valid.
+// LoadSource loads an experiment's file, which must be valid.
 func LoadSource(t testing.TB, r *experiment.Registry, src *experiment.Source, o experiment.Options) *experiment.Spec {
 	t.Helper()
 	s, err := plan.Load(r, src, o)
@@ -97,8 +100,8 @@ func LoadSource(t testing.TB, r *experiment.Registry, src *experiment.Source, o 
 	return s
 }
 
-// Configure loads a spec that must be valid, and returns the configuration of its first run. The endpoints exist, so
-// that tests can inspect and replace them.
+// Configure loads the spec text, which must be valid, and returns the configuration of its first run. The endpoints
+// exist, so that tests can inspect and replace them.
 func Configure(t testing.TB, r *experiment.Registry, text string) *sim.Config {
 	t.Helper()
 	c, err := plan.ListRuns(Load(t, r, text, experiment.Options{}))[0].Config()
@@ -121,7 +124,7 @@ func Simulate(t testing.TB, c *sim.Config) *outcome.Result {
 	return out
 }
 
-// LoadInvalid loads a spec that must be invalid and returns its errors.
+// LoadInvalid loads the spec text, which must be invalid, and returns its errors.
 func LoadInvalid(t testing.TB, r *experiment.Registry, text string, o experiment.Options) document.InputErrors {
 	t.Helper()
 	_, err := plan.Load(r, NewSource("test.yaml", text), o)

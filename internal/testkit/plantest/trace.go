@@ -34,6 +34,7 @@ measure: [goodput]
 // recordSink is a Sink that keeps the records.
 type recordSink []trace.Record
 
+// Write keeps a copy of a record.
 func (k *recordSink) Write(r *trace.Record) error {
 	x := *r
 	x.Frame = append([]byte(nil), r.Frame...)
@@ -50,7 +51,7 @@ func RunTraced(t testing.TB, r *experiment.Registry, sinks func(ports []string) 
 	return RunTracedSpec(t, r, tracedSpec, sinks, patterns...)
 }
 
-// RunTracedSpec works as RunTraced, on the first point of another experiment.
+// RunTracedSpec works as RunTraced, on the first point of the experiment text.
 func RunTracedSpec(t testing.TB, r *experiment.Registry, text string, sinks func(ports []string) []trace.Sink,
 	patterns ...string) []trace.Record {
 	t.Helper()
@@ -67,7 +68,8 @@ func RunRecords(t testing.TB, c *sim.Config, patterns ...string) []trace.Record 
 	return runTraced(t, c, func([]string) []trace.Sink { return nil }, patterns...)
 }
 
-// runTraced runs a simulation and returns the records of the ports that match the patterns.
+// runTraced runs a simulation and returns the records of the ports that match the patterns. It calls sinks with the
+// names of these ports, and also writes the records to the sinks that it returns.
 func runTraced(t testing.TB, c *sim.Config, sinks func(ports []string) []trace.Sink,
 	patterns ...string) []trace.Record {
 	t.Helper()

@@ -64,7 +64,7 @@ func Test(t *testing.T, attempt func(try *Try)) {
 // verdict is the result of a test: pass, fail, skip or inconclusive, with the reason.
 type verdict struct{ name, text string }
 
-// decide makes attempts until the verdict is clear, and logs the wrong ones.
+// decide makes attempts until the verdict is clear. It passes the wrong ones with their numbers to log.
 func decide(attempt func() *Try, log func(number int, try *Try)) verdict {
 	var all []*Try
 	for range MaxAttempts {
@@ -145,7 +145,8 @@ func (try *Try) lastCleanup() func() {
 	return f
 }
 
-// findConfirmed returns an earlier attempt that was wrong in the same way, if it or this one was undisturbed.
+// findConfirmed returns one of the earlier attempts all that was wrong in the same way, if it or this one was
+// undisturbed. It returns nil without one.
 func (try *Try) findConfirmed(all []*Try) *Try {
 	for _, earlier := range all {
 		if len(try.disturbed) > 0 && len(earlier.disturbed) > 0 {
@@ -198,7 +199,8 @@ func (try *Try) NoteDisturbed(causes ...string) {
 	try.disturbed = append(try.disturbed, causes...)
 }
 
-// addFinding records a failed check of the caller's caller. The format is empty for a check without one.
+// addFinding records a failed check of the caller's caller. The format and the place of the check are its kind. The
+// format is empty for a check without one.
 func (try *Try) addFinding(format, text string) {
 	pc := make([]uintptr, 32)
 	frames := runtime.CallersFrames(pc[:runtime.Callers(3, pc)])

@@ -11,7 +11,7 @@ import (
 	"weir/study/run"
 )
 
-// Load loads an experiment of a registry's library and ends the test if it is invalid.
+// Load loads the experiment with this name from a registry's library and ends the test if it is invalid.
 func Load(t testing.TB, r *experiment.Registry, name string, o experiment.Options) *experiment.Spec {
 	t.Helper()
 	src, err := r.OpenExperiment(name)

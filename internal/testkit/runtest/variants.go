@@ -32,7 +32,7 @@ func ReadVariants(t testing.TB, r *experiment.Registry, name string) (sweep, qui
 	return sweep, quick
 }
 
-// namesByKey returns the names of each key's values: the items of a list, or the keys of a map.
+// namesByKey returns the names of each key's values: a single value, the items of a list, or the keys of a map.
 func namesByKey(block *document.Node) map[string][]string {
 	all := map[string][]string{}
 	for _, k := range block.Keys {

@@ -45,7 +45,8 @@ func Run(t *testing.T, rows []Row, load func(t *testing.T, text string) []docume
 	}
 }
 
-// issueCase returns the warnings of one of the two cases, and the marked place; line 0 without a mark.
+// issueCase returns the warnings of one of the two cases, and the place of the mark in its text. The line is 0 without
+// a mark, or if Issue has issued the warnings.
 func (x *Row) issueCase(t *testing.T, fires bool, load func(t *testing.T, text string) []document.Warning) (
 	all []document.Warning, line, column int) {
 	if x.Issue != nil {

@@ -15,13 +15,13 @@ type observedRunner struct {
 	job *Job
 }
 
-// ExecuteRun runs a task and updates the state of its run in the job.
+// ExecuteRun runs a task and updates the state of its run in the job. It passes the progress on to report.
 func (c observedRunner) ExecuteRun(ctx context.Context, t run.Task,
-	far func(packetHops uint64, share float64)) ([]byte, error) {
+	report func(packetHops uint64, share float64)) ([]byte, error) {
 	c.job.setRunState(t.Run, RunWaiting, 0) // again, if the result was found to be wrong
 	data, err := c.Runner.ExecuteRun(ctx, t, func(hops uint64, share float64) {
 		c.job.setRunState(t.Run, RunGoing, share)
-		far(hops, share)
+		report(hops, share)
 	})
 	state := RunFinished
 	switch {
@@ -42,8 +42,8 @@ func (c observedRunner) ReportExecutions(dir string, interrupted bool) []results
 	return nil
 }
 
-// setRunState sets the state and progress of a run of another machine. It ignores late progress of a finished run,
-// and takes a stop before the start as waiting.
+// setRunState sets the state and progress of a run of another machine, and wakes the waiters on Changed. It ignores
+// late progress of a finished run, and takes a stop before the start as waiting.
 func (j *Job) setRunState(r *plan.Run, state RunState, share float64) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -120,7 +120,7 @@ func (j *Job) State() JobState {
 // Runs returns all runs of the job.
 func (j *Job) Runs() []*plan.Run { return slices.Clone(j.runs) }
 
-// Stop ends the job and keeps finished runs.
+// Stop ends the job and keeps finished runs. It does not wait for the end. A waiting job is stopped at once.
 func (j *Job) Stop() {
 	j.cancel()
 	j.mu.Lock()
@@ -131,7 +131,8 @@ func (j *Job) Stop() {
 	}
 }
 
-// Changed returns a channel that is closed at the next change.
+// Changed returns a channel that is closed at the next change. The caller takes a new one after each change, before it
+// reads the status.
 func (j *Job) Changed() <-chan struct{} {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -162,7 +163,7 @@ func (j *Job) Status() Status {
 	return s
 }
 
-// runIndex returns the index of a run in the job.
+// runIndex returns the index of a run in the job: the run's number, or 0 for a single run.
 func (j *Job) runIndex(r *plan.Run) int {
 	if j.Single != nil {
 		return 0
@@ -170,8 +171,8 @@ func (j *Job) runIndex(r *plan.Run) int {
 	return r.Number
 }
 
-// Film returns the film of a run from frame from on, or from the start if epoch is not the current one; false if it
-// has no film.
+// Film returns the film of the run with the given number, from frame from on, or from the start if epoch is not the
+// current one; false if it has no film. An epoch of −1 returns all frames.
 func (j *Job) Film(number, epoch, from int) (Film, bool) {
 	j.mu.Lock()
 	i := slices.IndexFunc(j.films, func(x *recorder) bool { return x.run.Number == number })
@@ -198,7 +199,8 @@ func (j *Job) setBegun() bool {
 	return true
 }
 
-// setEnded stores the outcome and sets the final state of the job.
+// setEnded stores the outcome and sets the final state of the job: Failed with an error or a failed run, Stopped if it
+// was stopped, else Done. The outcome may be nil.
 func (j *Job) setEnded(o *results.Outcome, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -218,8 +220,8 @@ func (j *Job) setEnded(o *results.Outcome, err error) {
 	j.cancel()
 }
 
-// settleRuns marks waiting runs with existing results, and takes the outcome's failures as the job's error. The
-// caller holds the lock.
+// settleRuns marks waiting runs with existing results. If runs failed, it takes the first one's error as the job's and
+// sets the state Failed. The caller holds the lock.
 func (j *Job) settleRuns(o *results.Outcome) {
 	there := map[string]bool{}
 	for _, r := range o.Runs {
@@ -272,7 +274,8 @@ func (j *Job) setWorkers(s WorkersStatus) {
 // maxOverFilms limits the films of finished runs that a job keeps.
 const maxOverFilms = 12
 
-// startFilm starts the film of a run and drops the oldest films of finished runs beyond maxOverFilms.
+// startFilm starts the film of a run and marks the run as running. It drops the oldest films of finished runs beyond
+// maxOverFilms. The returned observer records the run.
 func (j *Job) startFilm(r *plan.Run, c *sim.Config) run.Observer {
 	x := newRecorder(r, c, j.endRun)
 	j.mu.Lock()
@@ -296,7 +299,7 @@ func (j *Job) startFilm(r *plan.Run, c *sim.Config) run.Observer {
 	return x
 }
 
-// endRun sets the final state of the recorder's run.
+// endRun sets the final state of the recorder's run: stopped, failed or finished.
 func (j *Job) endRun(x *recorder) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -321,7 +324,7 @@ func (j *Job) filmBytes() (bytes int) {
 	return bytes
 }
 
-// dropFilms drops the films of the job. It keeps the last one of the latest job.
+// dropFilms drops the films of the job. With latest, the job is the latest one and keeps its last film.
 func (j *Job) dropFilms(latest bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

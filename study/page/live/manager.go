@@ -24,9 +24,9 @@ type Config struct {
 	Jobs   func(s *experiment.Spec) (n int, notice string, err error)
 	Report func(*results.Outcome) error // writes the report into the folder
 	// Runner returns the runner of a job that runs on other machines, and a function to call at the job's end; nil: run
-	// here. The runner calls tell with the workers' state and notice with notices. Traces stay on the machine that makes
+	// here. The runner calls report with the workers' state and notice with notices. Traces stay on the machine that makes
 	// them, so jobs with traces run here.
-	Runner func(jobs int, tell func(WorkersStatus), notice func(string)) (run.Runner, func() error, error)
+	Runner func(jobs int, report func(WorkersStatus), notice func(string)) (run.Runner, func() error, error)
 }
 
 // WorkersStatus is the state of the workers of a job.
@@ -82,25 +82,26 @@ func New(c Config) *Manager {
 	return m
 }
 
-// Close stops the job in progress and waits until its finished runs are stored.
+// Close stops the job in progress, waits until its finished runs are stored, and rejects further jobs.
 func (m *Manager) Close() {
 	m.cancel()
 	<-m.ended
 }
 
-// QueueExperiment queues an experiment. traces are the ports to trace, if any. command is the command line that gives
-// the same results.
+// QueueExperiment queues an experiment. The argument traces has the ports to trace, if any, and command is the command
+// line that gives the same results. It returns ErrBusy if the queue is full, and ErrClosed after Close.
 func (m *Manager) QueueExperiment(s *experiment.Spec, command string, traces []string) (*Job, error) {
 	return m.enqueueJob(&Job{Spec: s, Command: command, traces: traces, runs: plan.ListRuns(s),
 		Elsewhere: m.config.Runner != nil && len(traces) == 0})
 }
 
-// QueueFilm queues a single run of an experiment that keeps no results except its film.
+// QueueFilm queues a single run of an experiment that keeps no results except its film. It returns the errors of
+// QueueExperiment.
 func (m *Manager) QueueFilm(r *plan.Run) (*Job, error) {
 	return m.enqueueJob(&Job{Spec: r.Spec, Single: r, runs: []*plan.Run{r}})
 }
 
-// enqueueJob adds the job to the queue, drops the oldest finished job beyond maxKept, and wakes runJobs.
+// enqueueJob adds the job to the queue with a new ID, drops the oldest finished jobs beyond maxKept, and wakes runJobs.
 func (m *Manager) enqueueJob(j *Job) (*Job, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -192,7 +193,8 @@ func (m *Manager) runJobs() {
 	}
 }
 
-// limitFilms drops films, those of the oldest jobs first, until they need at most maxFilmBytes.
+// limitFilms drops films, those of the oldest jobs first, until they need at most maxFilmBytes. The job latest keeps
+// its last film.
 func (m *Manager) limitFilms(latest *Job) {
 	sum := 0
 	for _, j := range m.Jobs() {
@@ -202,7 +204,8 @@ func (m *Manager) limitFilms(latest *Job) {
 	}
 }
 
-// runJob executes a job and returns its outcome.
+// runJob executes a job and returns its outcome. A single run has no outcome, and no error if it was stopped. With
+// Config.Runner, a job without traces runs on other machines.
 func (m *Manager) runJob(j *Job) (*results.Outcome, error) {
 	if j.Single != nil {
 		_, err := run.RepeatRun(j.ctx, j.Single, m.config.Executable, j.startFilm)

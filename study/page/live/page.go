@@ -23,7 +23,7 @@ type Options struct {
 	// Jobs, Report and Runner are as in Config.
 	Jobs   func(s *experiment.Spec) (n int, notice string, err error)
 	Report func(*results.Outcome) error
-	Runner func(jobs int, tell func(WorkersStatus), notice func(string)) (run.Runner, func() error, error)
+	Runner func(jobs int, report func(WorkersStatus), notice func(string)) (run.Runner, func() error, error)
 	Join   string // command by which workers join Runner; "": not known
 	// Account returns the executions of the results folder of a running or killed sweep; nil: no account.
 	Account func(dir string) []results.Execution

@@ -73,7 +73,8 @@ type recorder struct {
 	err    error
 }
 
-// newRecorder returns a recorder of a run with configuration c. It calls done at the run's end.
+// newRecorder returns a recorder of a run with configuration c. It calls done at the run's end, after the recorder has
+// the run's error.
 func newRecorder(r *plan.Run, c *sim.Config, done func(*recorder)) *recorder {
 	x := &recorder{run: r, config: c, maxSeconds: c.Duration.Seconds(), portCount: 2 * len(c.Wiring.Network.Links),
 		flowCount: min(len(c.Flows), maxFlows), onEnd: done}
@@ -84,7 +85,8 @@ func newRecorder(r *plan.Run, c *sim.Config, done func(*recorder)) *recorder {
 	return x
 }
 
-// ObserveWindow records a frame when one is due.
+// ObserveWindow records a frame when one is due. When the film has too many frames, it drops every second one, doubles
+// the interval and increases the epoch.
 func (x *recorder) ObserveWindow(v *sim.View) {
 	if v.Time < x.next {
 		return
@@ -130,7 +132,7 @@ func (x *recorder) ObserveWindow(v *sim.View) {
 	x.next = v.Time + x.every
 }
 
-// End marks the end of the run with its error.
+// End marks the end of the run with its error, nil for a finished run, and calls onEnd.
 func (x *recorder) End(err error) {
 	x.mu.Lock()
 	x.ended, x.err = true, err
@@ -139,7 +141,8 @@ func (x *recorder) End(err error) {
 	x.onEnd(x)
 }
 
-// copyFilm returns the frames from frame from on if epoch is the current one, otherwise all frames.
+// copyFilm returns the frames from frame from on if epoch is the current one, otherwise all frames. An index out of
+// range returns all frames, too.
 func (x *recorder) copyFilm(epoch, from int) Film {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -153,7 +156,7 @@ func (x *recorder) copyFilm(epoch, from int) Film {
 	return f
 }
 
-// memoryBytes returns the approximate memory of the film.
+// memoryBytes returns the approximate memory of the film's frames in bytes.
 func (x *recorder) memoryBytes() int {
 	x.mu.Lock()
 	defer x.mu.Unlock()

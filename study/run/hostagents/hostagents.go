@@ -76,7 +76,7 @@ func startAgents(hosts []run.AgentHost, within func(node int, f func() error) er
 	return a, nil
 }
 
-// poll collects the agents' connections until the group stops or an agent fails.
+// poll collects the agents' connections at each pollInterval until the group stops or an agent fails. It sets err then.
 func (a *agentGroup) poll() {
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
@@ -100,7 +100,8 @@ func (a *agentGroup) poll() {
 	}
 }
 
-// Close stops all agents. Open connections continue as CUBIC. A second call has no effect.
+// Close stops all agents and returns their errors and the one of polling. Open connections continue as CUBIC. A second
+// call has no effect.
 func (a *agentGroup) Close() error {
 	if a.stop == nil {
 		return nil
@@ -117,7 +118,7 @@ func (a *agentGroup) Close() error {
 	return errors.Join(append(errs, a.err)...)
 }
 
-// Counts returns the sums over all connections. Call it after Close.
+// Counts returns the sums over all connections that were polled. Call it after Close.
 func (a *agentGroup) Counts() *results.Agents {
 	x := &results.Agents{Hosts: len(a.all)}
 	for _, c := range a.known {

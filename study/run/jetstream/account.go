@@ -9,7 +9,7 @@ import (
 	"weir/study/run/remote"
 )
 
-// removeSecrets returns a comma-separated list of addresses without user names and passwords.
+// removeSecrets returns a comma-separated list of addresses without user names and passwords, shortened for an account.
 func removeSecrets(addresses string) string {
 	all := strings.Split(addresses, ",")
 	for i, a := range all {
@@ -24,7 +24,8 @@ func removeSecrets(addresses string) string {
 }
 
 // noteWorker notes a worker's hello in the journal unless it has the same entry already. If same is false, the worker
-// runs another program, and why names the difference.
+// runs another program, and why names the difference. Without a current execution, or for a new worker above the
+// limits, it has no effect.
 func (j *journal) noteWorker(m *member, h *hello, same bool, why string) {
 	refused := h.Unable
 	if !same {
@@ -51,8 +52,8 @@ func (j *journal) noteWorker(m *member, h *hello, same bool, why string) {
 	j.note(remote.JournalEntry{Event: remote.Joined, Member: &who})
 }
 
-// watchConnection returns connection options that note in the journal when the connection to the server breaks and
-// when it is back.
+// watchConnection returns connection options that note in the journal when the connection to the server breaks and when
+// it is back. Then the coordinator opens its inbox again and reconciles the queue.
 func (c *Coordinator) watchConnection() []nats.Option {
 	tell := func(text string) {
 		c.lock.Lock()
@@ -76,7 +77,7 @@ func (c *Coordinator) watchConnection() []nats.Option {
 }
 
 // ReportExecutions returns the accounts of this execution and of all earlier ones of the sweep. Of a killed execution
-// it has the part that its journal has.
+// it has the part that its journal has. Before Begin it returns the accounts in the results folder dir.
 func (c *Coordinator) ReportExecutions(dir string, interrupted bool) []results.Execution {
 	c.lock.Lock()
 	defer c.lock.Unlock()

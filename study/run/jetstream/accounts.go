@@ -28,13 +28,13 @@ func (s sweep) services() []string {
 func (s sweep) streamsOut() []string { return []string{announceSubject, s.subject("wake")} }
 
 // connectAccounts enables JetStream for the coordinator's account and gives the workers' account access to its
-// services.
-func (s sweep) connectAccounts(of *server.Server) error {
-	coordinator, err := of.LookupAccount(coordinatorAccount)
+// services. The server has both accounts.
+func (s sweep) connectAccounts(target *server.Server) error {
+	coordinator, err := target.LookupAccount(coordinatorAccount)
 	if err != nil {
 		return fmt.Errorf("account %s: %w", coordinatorAccount, err)
 	}
-	workers, err := of.LookupAccount(workersAccount)
+	workers, err := target.LookupAccount(workersAccount)
 	if err != nil {
 		return fmt.Errorf("account %s: %w", workersAccount, err)
 	}

@@ -27,14 +27,16 @@ func (a *announcer) addClass(class int) bool {
 	return true
 }
 
-// listClasses returns the classes of the runs that were handed over.
+// listClasses returns the size classes of the runs that were handed over, in order of their addition. The caller does
+// not change them.
 func (a *announcer) listClasses() []int {
 	a.lock.Lock()
 	defer a.lock.Unlock()
 	return a.hello.Classes
 }
 
-// announce publishes the sweep to all workers, with a higher number than before.
+// announce publishes the sweep to all workers, with a higher number than before. Errors are ignored: it is repeated
+// every second.
 func (a *announcer) announce() {
 	a.lock.Lock()
 	a.hello.Number++
@@ -46,17 +48,18 @@ func (a *announcer) announce() {
 }
 
 // announceOver announces that a sweep has ended.
-func (a *announcer) announceOver(of sweep) {
+func (a *announcer) announceOver(ended sweep) {
 	a.lock.Lock()
 	a.hello.Number++
-	end := announcement{Sweep: of, Over: true, Number: a.hello.Number}
+	end := announcement{Sweep: ended, Over: true, Number: a.hello.Number}
 	a.lock.Unlock()
 	if data, err := end.sign(a.key); err == nil {
 		a.conn.Publish(announceSubject, data)
 	}
 }
 
-// sendInput responds to a worker with a part of a file of the experiment.
+// sendInput responds to a worker with a part of a file of the experiment: up to maxInline bytes from the requested
+// offset. An unknown file has the size −1. It does not respond to an invalid request.
 func (c *Coordinator) sendInput(msg *nats.Msg) {
 	var r inputRequest
 	if !decode(msg.Data, &r) {

@@ -45,14 +45,15 @@ const (
 	maxErrorBytes = 4096  // bytes of a run's error, or of a reason why a worker takes no part
 )
 
-// isID reports whether s can be a worker's id: letters and digits.
+// isID reports whether s can be a worker's id: 1 to maxIDBytes letters and digits of ASCII.
 func isID(s string) bool {
 	return s != "" && len(s) <= maxIDBytes && strings.IndexFunc(s, func(r rune) bool {
 		return (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
 	}) < 0
 }
 
-// truncate returns s with at most the given number of bytes and an ellipsis, and with terminal controls escaped.
+// truncate returns s cut after the given number of bytes, without a part of a character and with an ellipsis. It
+// escapes terminal controls. A shorter s has no ellipsis.
 func truncate(s string, bytes int) string {
 	if len(s) > bytes {
 		s = s[:bytes]

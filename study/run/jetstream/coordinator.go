@@ -101,7 +101,7 @@ type Coordinator struct {
 	interrupted bool          // some run has not returned, or was not handed over
 }
 
-// New returns a coordinator. It starts in Begin.
+// New returns a coordinator. Config.patience and Config.draw have defaults. The coordinator starts in Begin.
 func New(c Config) *Coordinator {
 	if c.patience == 0 {
 		c.patience = 10 * time.Second
@@ -166,7 +166,8 @@ func (c *Coordinator) Traces() bool { return true }
 func (c *Coordinator) MaxRuns() int { return 4096 }
 
 // Begin starts the server or connects to an existing one, creates the queue, and starts the built-in worker. It fails
-// if another process coordinates the same results folder.
+// if results are not kept, or if another process coordinates the same results folder. The coordinator works until
+// Close, also if ctx ends earlier.
 func (c *Coordinator) Begin(ctx context.Context, w *run.Work) (err error) {
 	c.work = w
 	if w.Dir == "" {
@@ -321,8 +322,8 @@ func (c *Coordinator) prepare(ctx context.Context) error {
 	})
 }
 
-// persist calls do until it succeeds, with growing pauses, and notes the reason while it waits. It returns an error
-// if ctx ends or the server rejects the credentials.
+// persist calls do until it succeeds, with growing pauses. Each call has a time limit. It notes the reason while it
+// waits for longer than a second. It returns an error if ctx ends or the server rejects the credentials.
 func (c *Coordinator) persist(ctx context.Context, do func(ctx context.Context) error) error {
 	wait := 20 * time.Millisecond
 	for n := 0; ; n++ {
@@ -354,8 +355,8 @@ func (c *Coordinator) persist(ctx context.Context, do func(ctx context.Context) 
 // s. A request that was sent when a connection broke never gets a response, and a large one takes long.
 func answerTimeout(n int) time.Duration { return min(time.Second<<min(n, 5), 30*time.Second) }
 
-// setWaiting notes why all runs wait, or with why "" that the reason has ended. It issues one notice when the waiting
-// starts and one when it ends.
+// setWaiting notes why all runs wait, or with why "" that the reason has ended. The argument reason is c.unreachable or
+// c.diskFull. It issues one notice when the waiting starts and one when it ends. The lock is not held.
 func (c *Coordinator) setWaiting(reason *string, why string) {
 	c.lock.Lock()
 	before := cmp.Or(c.diskFull, c.unreachable)
@@ -398,7 +399,7 @@ func (c *Coordinator) listen() error {
 	return nil
 }
 
-// attend announces the sweep, receives reports, and looks for lost runs until ctx ends.
+// attend announces the sweep each second, receives reports, looks for lost runs and reports the status until ctx ends.
 func (c *Coordinator) attend(ctx context.Context) {
 	c.announcer.announce()
 	second, all, status := time.NewTicker(time.Second), time.NewTicker(c.patience), time.NewTicker(200*time.Millisecond)
@@ -426,11 +427,14 @@ func (c *Coordinator) attend(ctx context.Context) {
 	}
 }
 
-// ExecuteRun publishes a run and waits for its result or for the end of ctx. It calls far with the run's progress.
-func (c *Coordinator) ExecuteRun(ctx context.Context, of run.Task, far func(uint64, float64)) ([]byte, error) {
-	t := &task{Task: of, class: sizeClass(plan.EstimateMemory(of.Run)), result: make(chan outcome, 1), onProgress: far}
+// ExecuteRun publishes a run and waits for its accepted result or for the end of ctx. It calls progress with the run's
+// progress. An error is the run's own, unless ctx has ended or the server rejects the coordinator. A result that
+// arrives while ctx ends counts.
+func (c *Coordinator) ExecuteRun(ctx context.Context, r run.Task, progress func(uint64, float64)) ([]byte, error) {
+	t := &task{Task: r, class: sizeClass(plan.EstimateMemory(r.Run)), result: make(chan outcome, 1),
+		onProgress: progress}
 	c.lock.Lock()
-	c.tasks[of.ID] = t
+	c.tasks[r.ID] = t
 	c.status.Queued++
 	fresh := c.announcer.addClass(t.class)
 	c.lock.Unlock()
@@ -465,7 +469,8 @@ func (c *Coordinator) ExecuteRun(ctx context.Context, of run.Task, far func(uint
 	}
 }
 
-// endTask ends a task with its outcome, once. The lock is held.
+// endTask ends a task with its outcome, updates the status, and passes the outcome to ExecuteRun. A task that is over
+// stays as it is. The lock is held.
 func (c *Coordinator) endTask(t *task, o outcome) {
 	if t.over {
 		return
@@ -481,7 +486,8 @@ func (c *Coordinator) endTask(t *task, o outcome) {
 	t.result <- o
 }
 
-// Close stops the server and removes the queue if all runs are done.
+// Close stops all work and the server. It removes the queue and its folder if all runs are done, and keeps them for a
+// later execution otherwise.
 func (c *Coordinator) Close() error {
 	if c.cancel != nil {
 		c.cancel()

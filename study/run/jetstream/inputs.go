@@ -14,7 +14,8 @@ import (
 // errUnable is the error of a worker that cannot execute any run of the experiment. It is not the run's error.
 var errUnable = errors.New("the experiment cannot be loaded")
 
-// loadOnce loads the experiment at its first run here, or waits until another run has loaded it.
+// loadOnce loads the experiment at its first run here, or waits until another run has loaded it. Afterwards s.loadError
+// returns the error of loading.
 func (w *workerState) loadOnce(ctx context.Context, s *workerSweep) {
 	w.lock.Lock()
 	first := s.loading == nil
@@ -30,7 +31,8 @@ func (w *workerState) loadOnce(ctx context.Context, s *workerSweep) {
 	w.loadExperiment(ctx, s)
 }
 
-// loadExperiment fetches and unpacks the experiment. It stores an error in s.err.
+// loadExperiment fetches and unpacks the experiment, and sets s.runs and s.ports. It stores an error in s.err, unless
+// ctx has ended.
 func (w *workerState) loadExperiment(ctx context.Context, s *workerSweep) {
 	fetch := func(digest string) ([]byte, error) { return w.fetchInput(ctx, s, digest) }
 	manifest, err := fetch(s.Manifest)

@@ -66,7 +66,7 @@ type badJoin struct {
 
 const aJoin = `{"address": …, "key": …, "certificate": …, "coordinator": …}, as written by weir run --workers`
 
-// parseJoin parses the contents of a join file.
+// parseJoin parses the contents of a join file and checks its values. Unknown and repeated keys are errors.
 func parseJoin(data []byte) (*Join, *badJoin) {
 	j := &Join{}
 	fields := map[string]*string{"address": &j.Address, "key": &j.Key, "certificate": &j.Certificate,
@@ -131,9 +131,10 @@ func parseJoin(data []byte) (*Join, *badJoin) {
 	return j, nil
 }
 
-// findPosition returns the line and column of a byte offset, both from 1.
-func findPosition(data []byte, at int64) (line, column int) {
-	before := data[:min(max(at, 0), int64(len(data)))]
+// findPosition returns the line and column of a byte offset, both from 1. The column counts characters. An offset
+// outside the data counts as the nearest end.
+func findPosition(data []byte, offset int64) (line, column int) {
+	before := data[:min(max(offset, 0), int64(len(data)))]
 	return 1 + bytes.Count(before, []byte("\n")), len([]rune(string(before[bytes.LastIndexByte(before, '\n')+1:]))) + 1
 }
 
@@ -180,7 +181,8 @@ func (j *Join) Check() error {
 	return err
 }
 
-// withCredentials returns a connection option for the user of a credentials file.
+// withCredentials returns a connection option for the user of a credentials file: one with a JWT, or with the seed of
+// an nkey.
 func withCredentials(name string) (nats.Option, error) {
 	data, err := document.ReadFile(name, 1<<20)
 	if err != nil {
@@ -207,9 +209,9 @@ func (j *Join) write(name string) error {
 // joinFile returns the name of the join file in a folder of keys.
 func joinFile(keys string) string { return filepath.Join(keys, "join.json") }
 
-// WriteJoinFile writes the join file before an experiment begins, so that workers can wait for it. Port 0 selects a
-// free port, or the port of an existing join file. The server listens at the returned address only once an experiment
-// with it as Config.Listen begins.
+// WriteJoinFile writes the join file into the folder keys before an experiment begins, so that workers can wait for it.
+// It creates the folder and its secrets if they are missing. Port 0 selects a free port, or the port of an existing
+// join file. The server listens at the returned address only once an experiment with it as Config.Listen begins.
 func WriteJoinFile(listen, keys string) (file, address string, err error) {
 	host, err := ReachableHost(listen)
 	if err != nil {
@@ -238,7 +240,7 @@ func WriteJoinFile(listen, keys string) (file, address string, err error) {
 		Certificate: string(secrets.authority), Coordinator: publicKey(secrets.Coordinator)}).write(file)
 }
 
-// formatAddress returns the addresses without user names and passwords.
+// formatAddress returns the addresses without user names and passwords, separated by commas. It drops invalid ones.
 func (j *Join) formatAddress() string {
 	var all []string
 	for one := range strings.SplitSeq(j.Address, ",") {
@@ -252,8 +254,9 @@ func (j *Join) formatAddress() string {
 // serverWait limits the first connection attempts to an existing server that is restarting.
 const serverWait = 5 * time.Second
 
-// connect connects to the server and reconnects when the connection breaks. A coordinator's server may start later.
-// An existing server must be up, accept the credentials and have JetStream, else connect returns an error.
+// connect connects to the server and reconnects when the connection breaks. With Key, the server is a coordinator's,
+// which may start later. An existing server must be up, accept the credentials and have JetStream, else connect returns
+// an error. It tries again for serverWait while that server restarts.
 func (j *Join) connect(name string, options ...nats.Option) (*nats.Conn, error) {
 	if err := j.Check(); err != nil {
 		return nil, err

@@ -26,8 +26,8 @@ type journal struct {
 // journalFile is the journal's name in the folder of the queue.
 const journalFile = "journal"
 
-// openJournal opens or creates the journal. If the runs trace other ports than before, their results differ, and the
-// journal starts another sweep.
+// openJournal opens or creates the journal. The argument traced is a key of the traced ports and options. If it differs
+// from the journal's, the results differ, too: the journal starts another sweep, and before is the earlier one.
 func openJournal(name, traced string) (j *journal, err error) {
 	j = &journal{worker: map[string]string{}, trusted: map[string]bool{}, bad: map[string]bool{}}
 	if j.Journal, err = remote.OpenJournal(name, j.replay); err != nil {
@@ -49,7 +49,7 @@ func traced(w *run.Work) string {
 	return string(encode(w.Trace)) + string(encode(w.Tracing))
 }
 
-// replay applies an entry of an existing journal.
+// replay applies an entry of the journal, an existing or a new one, to the fields.
 func (j *journal) replay(e *remote.JournalEntry) {
 	switch {
 	case e.Sweep != "":

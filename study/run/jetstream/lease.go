@@ -18,8 +18,8 @@ type lease struct {
 	subject string // of acknowledgments
 }
 
-// pullMessage takes a message from a queue of a stream and returns its lease and data, or nil if the queue is empty or
-// the server does not respond.
+// pullMessage takes a message from a queue of a stream and returns its lease and data. It returns nil if the queue is
+// empty or the server does not respond within a second. It does not wait for messages.
 func pullMessage(ctx context.Context, conn *nats.Conn, stream, queue string) (*lease, []byte) {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout(0))
 	defer cancel()
@@ -54,7 +54,8 @@ func (l *lease) DoubleAck(ctx context.Context) error {
 	return err
 }
 
-// publishReport sends a report of a run and waits until the server has stored it.
+// publishReport sends a report of a run of sweep x and waits until the server has stored it. It returns an error if ctx
+// ends or the server rejects the report.
 func publishReport(ctx context.Context, conn *nats.Conn, x sweep, d *done) error {
 	m, err := conn.RequestWithContext(ctx, x.subject("done."+d.Run), encode(d))
 	if err != nil {

@@ -14,8 +14,7 @@ import (
 
 // limits bound the memory and time of a worker's runs.
 //
-//	Memory is measured for the whole process, so that only a standalone run can be found to exceed its limit. If
-//
+// Memory is measured for the whole process, so that only a standalone run can be found to exceed its limit. If
 // concurrent runs exceed their total limit, they are stopped and run again one at a time. A run that then exceeds its
 // own limit is reported; the others return their results.
 type limits struct {
@@ -43,7 +42,7 @@ func (s *sharing) lockShared() {
 	s.holders++
 }
 
-// unlockShared releases the lock after share.
+// unlockShared releases the lock after lockShared.
 func (s *sharing) unlockShared() { s.change(-1) }
 
 // lockAlone acquires the lock exclusively.
@@ -56,24 +55,24 @@ func (s *sharing) lockAlone() {
 	s.holders = -1
 }
 
-// unlockAlone releases the lock after own.
+// unlockAlone releases the lock after lockAlone.
 func (s *sharing) unlockAlone() { s.change(+1) }
 
-// await waits until holds returns true. The lock is held.
-func (s *sharing) await(holds func() bool) {
+// await waits until condition returns true. It calls condition at first and after each change. The lock is held.
+func (s *sharing) await(condition func() bool) {
 	if s.changed == nil {
 		s.changed = sync.NewCond(&s.lock)
 	}
-	for !holds() {
+	for !condition() {
 		s.changed.Wait()
 	}
 }
 
-// change adds to the number of holders and wakes the waiting goroutines.
-func (s *sharing) change(by int) {
+// change adds delta to the number of holders and wakes the waiting goroutines. The lock is not held.
+func (s *sharing) change(delta int) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	s.holders += by
+	s.holders += delta
 	s.changed.Broadcast()
 }
 
@@ -89,7 +88,8 @@ var (
 // attempt executes a run until ctx ends.
 type attempt func(ctx context.Context) ([]byte, error)
 
-// runWithin executes a run within the limits. It returns a limitError that names the exceeded limit.
+// runWithin executes a run within the limits: with concurrent runs at first, and alone if their memory exceeds the
+// total limit. It may call do twice. It returns a limitError that names the exceeded limit.
 func (l *limits) runWithin(ctx context.Context, r *plan.Run, do attempt) ([]byte, error) {
 	if l.memory == 0 {
 		return l.tryRun(ctx, 0, do)
@@ -110,16 +110,16 @@ func (l *limits) runWithin(ctx context.Context, r *plan.Run, do attempt) ([]byte
 }
 
 // tryRun executes a run while at most maxBytes of memory are in use; 0: no limit. It returns errLarge if more are in
-// use.
-func (l *limits) tryRun(ctx context.Context, most float64, do attempt) ([]byte, error) {
+// use, and a limitError if the run exceeds maxTime. If ctx ends, the error is the run's.
+func (l *limits) tryRun(ctx context.Context, maxBytes float64, do attempt) ([]byte, error) {
 	each, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
-	if most > 0 {
+	if maxBytes > 0 {
 		ended := make(chan struct{})
 		var group sync.WaitGroup
 		defer group.Wait()
 		defer close(ended)
-		group.Go(func() { l.watchMemory(most, ended, giveUp) })
+		group.Go(func() { l.watchMemory(maxBytes, ended, giveUp) })
 	}
 	if l.maxTime > 0 {
 		defer time.AfterFunc(l.maxTime, func() { giveUp(errLong) }).Stop()
@@ -142,7 +142,7 @@ func (l *limits) tryRun(ctx context.Context, most float64, do attempt) ([]byte, 
 
 // watchMemory calls giveUp when more than maxBytes are in use after garbage collection, and returns when ended
 // closes.
-func (l *limits) watchMemory(most float64, ended <-chan struct{}, giveUp context.CancelCauseFunc) {
+func (l *limits) watchMemory(maxBytes float64, ended <-chan struct{}, giveUp context.CancelCauseFunc) {
 	every := l.every
 	if every == 0 {
 		every = memoryInterval
@@ -155,7 +155,7 @@ func (l *limits) watchMemory(most float64, ended <-chan struct{}, giveUp context
 			return
 		case <-t.C:
 		}
-		for n := 0; heapInUse() > most; n++ {
+		for n := 0; heapInUse() > maxBytes; n++ {
 			if n == 2 { // objects allocated during a collection survive it
 				giveUp(errLarge)
 				return
@@ -177,5 +177,5 @@ var errLimit = errors.New("a limit of the worker")
 
 type limitError string
 
-func (e limitError) Error() string    { return string(e) }
-func (e limitError) Is(of error) bool { return of == errLimit }
+func (e limitError) Error() string        { return string(e) }
+func (e limitError) Is(target error) bool { return target == errLimit }

@@ -28,8 +28,9 @@ type member struct {
 	changes  int          // number of its hellos
 }
 
-// member returns the worker with the given id and creates it if needed. Only a worker's hello and the coordinator's
-// own results create one. The lock is held.
+// member returns the worker with the given id and creates it if needed, with the trust and quarantine that the journal
+// has. The name is used only for a new worker. Only a worker's hello and the coordinator's own results create one. The
+// lock is held.
 func (c *Coordinator) member(id, name string) *member {
 	m := c.members[id]
 	if m == nil {
@@ -59,7 +60,8 @@ func (c *Coordinator) knownMember(id, name string) *member {
 type roster map[string]*member
 
 // makeRoom reports whether the roster has room for one more worker. If it is full, it removes the worker that was
-// silent longest among those that were refused, or are gone without a run.
+// silent longest among those that were refused, or are gone without a run. It returns false if there is no such worker.
+// The lock is held.
 func (all roster) makeRoom() bool {
 	refused := 0
 	var oldest *member
@@ -82,7 +84,8 @@ func (all roster) makeRoom() bool {
 	return true
 }
 
-// hasOther reports whether a present worker outside except takes runs of a class.
+// hasOther reports whether a present worker outside except takes runs of a class. Refused workers and those in
+// quarantine do not count. The lock is held.
 func (all roster) hasOther(class int, except ...*member) bool {
 	for _, m := range all {
 		if !slices.Contains(except, m) && !m.gone && !m.refused && m.bad == "" && class <= m.maxClass() {
@@ -92,7 +95,8 @@ func (all roster) hasOther(class int, except ...*member) bool {
 	return false
 }
 
-// refuse rejects all further messages of a worker and issues a notice. The lock is held.
+// refuse rejects all further messages of a worker and issues a notice. The format has the worker's name and why as
+// arguments. A worker that was refused earlier gets no second notice. The lock is held.
 func (c *Coordinator) refuse(m *member, format, why string) {
 	if m.refused {
 		return
@@ -101,7 +105,8 @@ func (c *Coordinator) refuse(m *member, format, why string) {
 	c.noticeWorker(format, m.name, why)
 }
 
-// greet handles a worker's hello and responds with a welcome.
+// greet handles a worker's hello and responds with a welcome. It adds an unknown worker, and refuses one that runs
+// another program or cannot load the experiment. It does not respond to an invalid message.
 func (c *Coordinator) greet(msg *nats.Msg) {
 	var h hello
 	if !decode(msg.Data, &h) || !isID(h.Worker) {

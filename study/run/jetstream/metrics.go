@@ -74,7 +74,7 @@ func (c collector) Collect(to chan<- prometheus.Metric) {
 }
 
 // NewMetricsHandler returns a handler that serves a sweep's metrics at /metrics, in OpenMetrics format if the client
-// accepts it.
+// accepts it. It calls status at each request.
 func NewMetricsHandler(status func() Status) (http.Handler, error) {
 	r := prometheus.NewRegistry()
 	if err := r.Register(collector(status)); err != nil {

@@ -36,8 +36,9 @@ type partial struct {
 // partials are the large results in transfer, by worker and digest.
 type partials map[string]*partial
 
-// sendParts sends a large result to the coordinator part by part. The coordinator has stored it when sendParts
-// returns nil.
+// sendParts sends a large result to the coordinator part by part. The coordinator has stored it when sendParts returns
+// nil. It returns an error if a response is missing or invalid, or if the coordinator has no space; a later call
+// continues where this one stopped.
 func (w *workerState) sendParts(ctx context.Context, s *workerSweep, digest string, data []byte) error {
 	for at := 0; ; {
 		p := part{Worker: w.own, Digest: digest, Size: len(data), Offset: at, Data: data[at:min(len(data), at+maxInline)]}
@@ -60,7 +61,8 @@ func (w *workerState) sendParts(ctx context.Context, s *workerSweep, digest stri
 }
 
 // receivePart handles a part of a large result and stores the complete result. It accepts parts in order only, and
-// responds with the offset of the next part.
+// responds with the offset of the next part. It does not respond to invalid parts and to workers that are not trusted
+// to report, nor until the complete result is stored.
 func (c *Coordinator) receivePart(msg *nats.Msg) {
 	var p part
 	if !decode(msg.Data, &p) || p.Size <= maxInline || p.Offset < 0 || len(p.Data) > maxInline ||

@@ -27,7 +27,7 @@ const (
 type sweep string
 
 // subject returns the sweep's subject with the given ending.
-func (s sweep) subject(of string) string { return fmt.Sprintf("weir.%s.%s", string(s), of) }
+func (s sweep) subject(ending string) string { return fmt.Sprintf("weir.%s.%s", string(s), ending) }
 
 // runStream returns the name of the stream of runs and checks.
 func (s sweep) runStream() string { return "weir-runs-" + string(s) }
@@ -82,8 +82,8 @@ type announcement struct {
 // signatureKey precedes the last value of an announcement in transit: the signature of the object without that value.
 const signatureKey = `,"signature":"`
 
-// sign returns the encoded announcement with the signature of a key. The subject does not prove the sender: a server
-// may send responses there.
+// sign sets the announcement's key and returns the encoded announcement with the signature of that key. The subject
+// does not prove the sender: a server may send responses there.
 func (a *announcement) sign(k nkeys.KeyPair) ([]byte, error) {
 	var err error
 	if a.Key, err = k.PublicKey(); err != nil {
@@ -186,8 +186,9 @@ type done struct {
 	Limit  bool   `json:"limit,omitempty"` // the error is an exceeded limit of the worker
 }
 
-// createStreams creates the missing streams, queues and stores of a sweep. With isOwn, the server is the coordinator's,
-// and the streams get size limits.
+// createStreams creates the missing streams, queues and stores of a sweep, and updates existing ones. The argument
+// patience is the time for which a worker may keep a run without a message. With isOwn, the server is the
+// coordinator's, and the streams get size limits.
 func (s sweep) createStreams(ctx context.Context, js jetstream.JetStream, patience time.Duration,
 	storage jetstream.StorageType, isOwn bool) error {
 	limit := func(bytes int64) int64 { // a foreign server has its own limits

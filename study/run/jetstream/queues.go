@@ -36,7 +36,8 @@ func (q *queues) consumeReports(ctx context.Context, receive jetstream.MessageHa
 	return x
 }
 
-// removeReport removes a report from its stream.
+// removeReport removes a report from its stream. A report that cannot be removed is delivered to a later coordinator
+// again.
 func (q *queues) removeReport(msg jetstream.Msg) {
 	about, err := msg.Metadata()
 	if err != nil {
@@ -62,8 +63,8 @@ func (q *queues) dropResult(d *done) {
 	}
 }
 
-// fetchResult returns a worker's result. The error wrong describes an invalid result. The error err reports that the
-// result is unavailable, or with errGone that it does not exist.
+// fetchResult returns a worker's result, from its report or the store, and checks its digest. The error wrong describes
+// an invalid result. The error err reports that the result is unavailable, or with errGone that it does not exist.
 func (q *queues) fetchResult(d *done) (data []byte, wrong, err error) {
 	if data = d.Data; len(data) == 0 {
 		switch d.Digest {
@@ -115,7 +116,7 @@ func (q *queues) purgeSubject(ctx context.Context, subject string) error {
 	return s.Purge(ctx, jetstream.WithPurgeSubject(subject))
 }
 
-// republish returns a function that publishes a run or check unless its message is queued. With isReplaced, it
+// republish returns a function that publishes job j of a run or check unless its message is queued. With isReplaced, it
 // removes the queued message first.
 func (q *queues) republish(subject string, j job, isReplaced bool) func(ctx context.Context) error {
 	return func(ctx context.Context) error {

@@ -5,7 +5,8 @@ import (
 	"fmt"
 )
 
-// watch restarts a server that could not write, once its disk has space again.
+// watch restarts a server of this process that could not write, once its disk has space again. Until then all runs
+// count as waiting.
 func (c *Coordinator) watch() {
 	if c.server == nil || c.server.isHealthy() {
 		return
@@ -23,8 +24,9 @@ func (c *Coordinator) watch() {
 // minSpace is the free disk space in bytes at which the queue continues.
 const minSpace = 16 << 20
 
-// reconcile creates again the streams that the server may have lost, and publishes the runs without a report. The
-// stream drops a run that it still has. The background runs it after each patience and after a reconnection.
+// reconcile creates again the streams that the server may have lost, and publishes the runs and checks without a
+// report. The stream drops a run that it still has. A message that was withheld for long is replaced. It runs after
+// each patience and after a reconnection. While reports are pending, it publishes no run, for up to maxSkips calls.
 func (c *Coordinator) reconcile() {
 	ctx, cancel := context.WithTimeout(context.Background(), answerTimeout(3))
 	defer cancel()

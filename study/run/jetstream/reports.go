@@ -42,7 +42,9 @@ func (c *Coordinator) receiveReport(msg jetstream.Msg) {
 	}
 }
 
-// handleResult verifies and stores a result. It returns false if the result has to be handled again later.
+// handleResult verifies and stores a worker's report of a run: a result, an error, or the result of a check. An invalid
+// result puts the worker in quarantine. It returns false if the result is not available yet and has to be handled again
+// later.
 func (c *Coordinator) handleResult(d *done) bool {
 	c.lock.Lock()
 	m, t := c.knownMember(d.Worker, d.Name), c.tasks[d.Run]
@@ -92,8 +94,10 @@ func (c *Coordinator) handleResult(d *done) bool {
 	return true
 }
 
-// noteError notes a worker's error of a run and publishes the run again. After maxErrors errors, the coordinator runs
-// it itself: its own error becomes the run's, and a success exposes the workers that reported one. The lock is held.
+// noteError notes a worker's error of a run and publishes the run again. Errors by a worker's limit do not count while
+// other workers may have a higher one. After maxErrors errors, the coordinator runs it itself: its own error becomes
+// the run's, and a success exposes the workers that reported one. A run that does not fit here fails with the worker's
+// error. The lock is held.
 func (c *Coordinator) noteError(t *task, m *member, d *done) {
 	if t.over || t.maker != nil {
 		return

@@ -38,7 +38,7 @@ type stored struct {
 	Key         string `json:"key,omitempty"`
 }
 
-// newSecrets draws keys, and creates a certificate unless the host is loopback.
+// newSecrets draws keys, and creates a certificate for a year unless the host is loopback.
 func newSecrets(host string) (*stored, error) {
 	s := &stored{}
 	for _, to := range []*string{&s.Coordinator, &s.Worker} {
@@ -85,8 +85,9 @@ func newSecrets(host string) (*stored, error) {
 // server's address.
 const certifiedName = "weir"
 
-// openSecrets reads the secrets of a folder or draws new ones. A restarted coordinator has the same secrets, so that
-// its workers can return.
+// openSecrets reads the secrets of a folder or draws new ones. It also draws new ones if the host needs a certificate
+// and the folder has no certificate, or the reverse. A restarted coordinator has the same secrets, so that its workers
+// can return.
 func openSecrets(dir, host string) (*secrets, error) {
 	name := filepath.Join(dir, "secrets.json")
 	data, err := os.ReadFile(name)
@@ -146,13 +147,13 @@ func publicKey(seed string) string {
 	return p
 }
 
-// listUsers returns a server's users for one sweep. The coordinator may use all subjects of its account, workers only
+// listUsers returns a server's two users for sweep x: the coordinator may use all subjects of its account, workers only
 // those that they need.
-func (s *secrets) listUsers(of sweep, coordinator, workers *server.Account) []*server.NkeyUser {
+func (s *secrets) listUsers(x sweep, coordinator, workers *server.Account) []*server.NkeyUser {
 	return []*server.NkeyUser{{Nkey: publicKey(s.Coordinator), Account: coordinator},
 		{Nkey: publicKey(s.Worker), Account: workers, Permissions: &server.Permissions{
-			Publish:   &server.SubjectPermission{Allow: of.services()},
-			Subscribe: &server.SubjectPermission{Allow: append(of.streamsOut(), workerInbox+".>")}}}}
+			Publish:   &server.SubjectPermission{Allow: x.services()},
+			Subscribe: &server.SubjectPermission{Allow: append(x.streamsOut(), workerInbox+".>")}}}}
 }
 
 // workerInbox is the prefix of reply subjects to workers.

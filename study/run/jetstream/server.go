@@ -25,16 +25,16 @@ type natsServer struct {
 	sweep   sweep
 }
 
-// serve starts a server that listens on a host and port (0: any free port) and keeps its files in dir. Users have
-// keys, and connections beyond this machine are encrypted. Only tests pass nil secrets, with which the server accepts
-// every client.
-func serve(address, dir string, secrets *secrets, of sweep) (*natsServer, error) {
-	return newServer(address, dir, secrets, of, true)
+// serve starts a server for sweep x that listens on a host and port (0: any free port) and keeps its files in dir.
+// Users have keys, and connections beyond this machine are encrypted. Only tests pass nil secrets, with which the
+// server accepts every client.
+func serve(address, dir string, secrets *secrets, x sweep) (*natsServer, error) {
+	return newServer(address, dir, secrets, x, true)
 }
 
 // newServer works as serve. Without listens, the server is reachable only through InProcessConn, and its address is a
 // name.
-func newServer(address, dir string, secrets *secrets, of sweep, listens bool) (*natsServer, error) {
+func newServer(address, dir string, secrets *secrets, x sweep, listens bool) (*natsServer, error) {
 	host, text, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, fmt.Errorf("%q is not an ADDRESS:PORT: %w", address, err)
@@ -54,7 +54,7 @@ func newServer(address, dir string, secrets *secrets, of sweep, listens bool) (*
 		o.TLSConfig = &tls.Config{Certificates: []tls.Certificate{*secrets.Certificate}, MinVersion: tls.VersionTLS13}
 		o.TLS, o.TLSTimeout = true, 5
 	}
-	s := &natsServer{options: o, secrets: secrets, sweep: of}
+	s := &natsServer{options: o, secrets: secrets, sweep: x}
 	if err := s.start(); err != nil {
 		return nil, err
 	}
@@ -64,7 +64,8 @@ func newServer(address, dir string, secrets *secrets, of sweep, listens bool) (*
 	return s, nil
 }
 
-// start starts the server with the contents of its folder.
+// start starts the server with the contents of its folder. It returns an error if the folder is not writable, the
+// address is in use, or the server is not ready within 30 s.
 func (s *natsServer) start() error {
 	if !hasSpace(s.options.StoreDir, 1<<20) {
 		return fmt.Errorf("%s is not writable", s.options.StoreDir)
@@ -131,13 +132,14 @@ func (s *natsServer) isHealthy() bool {
 	return of.JetStreamEnabled() && of.Healthz(nil).Error == ""
 }
 
-// restart stops the server and starts it at the same address with the same files. Clients reconnect.
+// restart stops the server and starts it at the same address with the same files. Clients reconnect. After an error the
+// server is stopped.
 func (s *natsServer) restart() error {
 	s.stop()
 	return s.start()
 }
 
-// stop stops the server and keeps its files.
+// stop stops the server, waits for its end and keeps its files.
 func (s *natsServer) stop() {
 	of := s.current()
 	of.Shutdown()

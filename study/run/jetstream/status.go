@@ -34,7 +34,8 @@ type WorkerStatus struct {
 // maxSilence returns the silence after which a worker counts as gone.
 func (c *Config) maxSilence() time.Duration { return max(3*helloInterval, c.patience) }
 
-// reportStatus marks silent workers as gone, repeats checks that have no worker, and passes the status to OnStatus.
+// reportStatus marks silent workers as gone, has checks that no worker can take computed here, and passes the status to
+// OnStatus.
 func (c *Coordinator) reportStatus() {
 	c.lock.Lock()
 	for _, m := range c.members {

@@ -28,7 +28,7 @@ type held struct {
 	first bool // the worker's first result at the run's point
 }
 
-// issueLocked issues a notice and notes it in the journal. The lock is held.
+// issueLocked issues a notice in another goroutine and notes it in the journal and the status. The lock is held.
 func (c *Coordinator) issueLocked(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	c.journal.note(remote.JournalEntry{Event: remote.Reported, Text: text})
@@ -40,7 +40,8 @@ func (c *Coordinator) issueLocked(format string, args ...any) {
 	}
 }
 
-// receiveBegun handles a worker's message that it has taken or returned a run.
+// receiveBegun handles a worker's message that it has taken or returned a run. If another worker had begun the run and
+// is silent, it counts as lost. A run that lost more than maxLosses workers fails.
 func (c *Coordinator) receiveBegun(msg *nats.Msg) {
 	var b begun
 	if !decode(msg.Data, &b) {
@@ -88,7 +89,8 @@ func (q *queues) takeRun(t *task) {
 	q.purgeSubject(ctx, q.sweep.runSubject(t.class, t.ID, t.suffix()))
 }
 
-// receiveProgress handles a worker's message on the progress of a run.
+// receiveProgress handles a worker's message on the progress of a run. Shares outside 0 to 1, and the progress of
+// checks, are ignored.
 func (c *Coordinator) receiveProgress(msg *nats.Msg) {
 	var b begun
 	if !decode(msg.Data, &b) {
@@ -105,12 +107,13 @@ func (c *Coordinator) receiveProgress(msg *nats.Msg) {
 	}
 }
 
-// fitsHere reports whether the coordinator has the memory to execute a run itself.
+// fitsHere reports whether the coordinator has the memory to execute a run itself. Memory 0 is no limit.
 func (c *Config) fitsHere(t *task) bool {
 	return c.Memory == 0 || plan.EstimateMemory(t.Run) <= c.Memory
 }
 
-// publishAgain publishes a run with another subject. The lock is held.
+// publishAgain publishes a run with another subject, in the background, so that the stream accepts it although an
+// earlier message is queued. The lock is held.
 func (c *Coordinator) publishAgain(t *task) {
 	t.tries++
 	suffix := t.suffix()
@@ -143,13 +146,14 @@ func (m *member) isFirst(t *task) bool {
 	return first
 }
 
-// isChecked reports whether a trusted worker's result is checked. With first, it is the worker's first at its point.
+// isChecked reports whether a trusted worker's result is checked: by chance, and with VerifyAll also its first at a
+// point. With first, it is the worker's first at its point.
 func (c *Config) isChecked(first bool) bool {
 	return c.draw() || first && c.VerifyMode == VerifyAll
 }
 
-// VerifyResults waits for all checks and returns the ids of runs to withdraw: those of workers that were put in
-// quarantine since the last call.
+// VerifyResults waits for all checks and returns the sorted ids of runs to withdraw: those of workers that were put in
+// quarantine since the last call. If ctx ends, it returns the ids so far.
 func (c *Coordinator) VerifyResults(ctx context.Context) ([]string, error) {
 	stop := context.AfterFunc(ctx, func() { c.lock.Lock(); c.verifier.settled.Broadcast(); c.lock.Unlock() })
 	defer stop()

@@ -39,7 +39,7 @@ type check struct {
 // the run.
 func (k *check) listExcluded() []*member { return append(slices.Clone(k.unable), k.maker) }
 
-// makeRun executes a run in this process.
+// makeRun executes a run in this process, with one thread. It returns the same bytes as a worker.
 func (v *verifier) makeRun(t *task) ([]byte, error) {
 	return run.SimulateTraced(v.judges, t.Run, v.c.ports[t.Run.Index], &v.c.work.Tracing, v.c.work.Executable, 1, nil)
 }
@@ -56,7 +56,8 @@ func (v *verifier) startCheck(t *task, m *member) {
 	v.recheck(k)
 }
 
-// recheck publishes a check, or has the coordinator compute it if no worker can. The lock is held.
+// recheck publishes a check, or has the coordinator compute it if no worker can. If the coordinator lacks the memory,
+// the check waits for a worker, after a notice. The lock is held.
 func (v *verifier) recheck(k *check) {
 	if !v.c.members.hasOther(k.task.class, k.listExcluded()...) {
 		if !v.c.fitsHere(k.task) {
@@ -132,8 +133,9 @@ func (v *verifier) passCheck(k *check) {
 	v.settled.Broadcast()
 }
 
-// judgeRun computes a run in this process and puts the workers with another result in quarantine. The map gave holds
-// the digests of their results. The lock is held.
+// judgeRun computes a run in this process, in the background, and puts the workers with another result in quarantine.
+// The map gave holds the digests of their results. If the run fails here, all of them are wrong. It creates the run's
+// check if the run has no check yet. The lock is held.
 func (v *verifier) judgeRun(t *task, gave map[*member]string) {
 	k := v.checks[t.ID]
 	if k == nil {
@@ -167,7 +169,8 @@ func (v *verifier) judgeRun(t *task, gave map[*member]string) {
 	})
 }
 
-// quarantine rejects all further results of a worker and has its earlier runs computed again. The lock is held.
+// quarantine rejects all further results of a worker and has its earlier runs computed again, including those of
+// earlier executions. The built-in worker is never put in quarantine. The lock is held.
 func (v *verifier) quarantine(m *member, why string) {
 	if m.bad != "" || m.id == v.c.ownID {
 		return
@@ -210,8 +213,8 @@ func (v *verifier) requeue(t *task, checked bool) {
 	}
 }
 
-// takeResult accepts the first result of a run. It holds the result until the worker is trusted. A second result that
-// differs is judged. The lock is held.
+// takeResult accepts the first result of a run. It holds the result until the worker is trusted, and may start a check.
+// A second result is a duplicate; it is judged if it differs. The lock is held.
 func (v *verifier) takeResult(t *task, m *member, digest string, data []byte) {
 	if t.maker != nil { // a worker that counted as lost has made it, too
 		if t.digest != digest {

@@ -42,7 +42,8 @@ type Worker struct {
 	transport
 }
 
-// ExecuteRuns executes runs until ctx ends. It then gives up the runs in flight, which go to other workers.
+// ExecuteRuns executes runs until ctx ends. It then gives up the runs in flight, which go to other workers. It returns
+// an error if it cannot connect or the server rejects the worker's credentials; a broken connection is no error.
 func (w Worker) ExecuteRuns(ctx context.Context, j *Join) error {
 	within := limits{memory: w.Memory, maxTime: w.MaxTime}
 	if w.own == "" {
@@ -172,7 +173,7 @@ func (w *workerState) refuseForged() {
 }
 
 // receiveAnnouncement handles an announcement of a sweep: it verifies the signature, starts a new sweep and ends one
-// that is over.
+// that is over. It ignores replays and sweeps above maxSweeps. A sweep of another program is refused.
 func (w *workerState) receiveAnnouncement(m *nats.Msg) {
 	a, key, ok := verifyAnnouncement(m.Data)
 	w.lock.Lock()
@@ -226,7 +227,7 @@ func (w *workerState) forgetSweep(s *workerSweep) {
 	s.cancel()
 }
 
-// greetRegularly greets the coordinators at the interval presence until ctx ends.
+// greetRegularly greets the coordinators at the interval helloInterval until ctx ends.
 func (w *workerState) greetRegularly(ctx context.Context) {
 	for {
 		select {
@@ -241,7 +242,8 @@ func (w *workerState) greetRegularly(ctx context.Context) {
 // helloInterval is the interval of a worker's hellos.
 const helloInterval = 2 * time.Second
 
-// greetAll sends a hello, or with bye a goodbye, to all coordinators and handles their responses.
+// greetAll sends a hello, or with bye a goodbye, to all coordinators and handles their responses. It forgets sweeps
+// with a coordinator that is silent for long, unless a run of the sweep executes here.
 func (w *workerState) greetAll(bye bool) {
 	w.lock.Lock()
 	for _, s := range w.sweeps {
@@ -327,7 +329,8 @@ func (w *workerState) runNext(ctx context.Context) bool {
 	return false
 }
 
-// findJob takes a job from the queues of a sweep that fits this worker, or returns nil.
+// findJob takes a job from the queues of a sweep that fits this worker, or returns nil. It tries checks first, if some
+// may be queued, and larger classes before smaller ones. The caller ends the lease.
 func (w *workerState) findJob(ctx context.Context, s *workerSweep) (*job, *lease) {
 	top := sizeClasses - 1
 	if w.Memory > 0 {
@@ -395,7 +398,8 @@ func (w *workerState) countRuns(s *workerSweep, n int) {
 	s.running += n
 }
 
-// runJob executes the run of a message and reports its result.
+// runJob executes the run of a message, reports its result and ends the lease. If the sweep ends or the experiment
+// cannot be loaded, it returns the run to the queue.
 func (w *workerState) runJob(s *workerSweep, j *job, m *lease) {
 	ctx := s.ctx
 	b := begun{Worker: w.own, Name: w.Name, Run: j.Run, Check: j.Check}
@@ -443,7 +447,8 @@ func (w *workerState) extendLease(s *workerSweep, m *lease) (stop func()) {
 	return func() { close(ended); group.Wait() }
 }
 
-// reportResult sends a result and a report of it until the server has stored both, or the sweep has ended.
+// reportResult sends a result, or d.Error, and a report of it until the server has stored both, or the sweep has ended.
+// It sets d.Digest and d.Data.
 func (w *workerState) reportResult(ctx context.Context, s *workerSweep, d *done, data []byte) {
 	retry(ctx, func(ctx context.Context) error {
 		if d.Error == "" {
@@ -462,15 +467,16 @@ func (w *workerState) reportResult(ctx context.Context, s *workerSweep, d *done,
 	}, 0)
 }
 
-// isSilent reports whether the coordinator has been silent for long although the server responds.
+// isSilent reports whether the coordinator has been silent for more than maxCoordinatorSilence although the server
+// responds.
 func (w *workerState) isSilent(s *workerSweep) bool {
 	w.lock.Lock()
 	defer w.lock.Unlock()
 	return time.Since(s.heard) > maxCoordinatorSilence && w.conn.IsConnected()
 }
 
-// retry calls do until it succeeds, ctx ends, or it was called the given number of times; 0: no limit. The pause
-// between calls doubles up to 2 s.
+// retry calls do until it succeeds, ctx ends, or it was called the given number of times; 0: no limit. It drops errors.
+// Each call has a time limit, and the pause between calls doubles up to 2 s.
 func retry(ctx context.Context, do func(ctx context.Context) error, times int) {
 	wait := 50 * time.Millisecond
 	for n := 1; ; n++ {
@@ -488,10 +494,10 @@ func retry(ctx context.Context, do func(ctx context.Context) error, times int) {
 	}
 }
 
-// executeRun loads the experiment at its first run here, and executes a run within the worker's limits. It calls far
-// with the progress.
+// executeRun loads the experiment at its first run here, and executes a run within the worker's limits. It calls
+// progress with the progress. An exceeded limit is a limitError, and an experiment that cannot be loaded errUnable.
 func (w *workerState) executeRun(ctx context.Context, s *workerSweep, j *job,
-	far func(uint64, float64)) ([]byte, error) {
+	progress func(uint64, float64)) ([]byte, error) {
 	w.loadOnce(ctx, s)
 	if s.loadError() != nil {
 		w.greetAll(false)
@@ -507,7 +513,7 @@ func (w *workerState) executeRun(ctx context.Context, s *workerSweep, j *job,
 	}
 	data, err := w.limits.runWithin(ctx, r, func(ctx context.Context) ([]byte, error) {
 		return run.SimulateTraced(ctx, r, s.ports[r.Index], &s.Tracing, s.Executable, max(runtime.GOMAXPROCS(0)/w.Jobs, 1),
-			far)
+			progress)
 	})
 	if err == nil && w.MaxBytes > 0 && len(data) > w.MaxBytes {
 		return nil, limitError(fmt.Sprintf("its result has %d bytes, and this worker allows up to %d", len(data),

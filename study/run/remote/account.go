@@ -43,7 +43,8 @@ func (a accounts) current() *results.Execution {
 	return &a[len(a)-1]
 }
 
-// addEntry applies a journal entry to the accounts.
+// addEntry applies a journal entry to the accounts: the last execution, or all for a worker with wrong results. An
+// entry before the first execution is ignored. Texts and failed runs above the limits are dropped.
 func (a *accounts) addEntry(x *JournalEntry) {
 	if x.Event == Began && x.Of != nil {
 		*a = append(*a, *x.Of)
@@ -80,7 +81,8 @@ func (a *accounts) addEntry(x *JournalEntry) {
 	}
 }
 
-// findWorker returns the worker with the given ID of an execution, and adds it if it is new.
+// findWorker returns the worker with the given ID of an execution, and adds it with its ID as name if it is new. The
+// pointer is valid until the next addition.
 func findWorker(e *results.Execution, id string) *results.Worker {
 	i := slices.IndexFunc(e.Workers, func(w results.Worker) bool { return w.ID == id })
 	if i < 0 {
@@ -109,7 +111,7 @@ func addCount(e *results.Execution, x *JournalEntry) {
 	}
 }
 
-// discardRuns removes the runs of a worker from all executions, and notes the reason in the current one.
+// discardRuns removes the runs of entry x's worker from all executions, and notes the reason in the current one.
 func (a accounts) discardRuns(x *JournalEntry) {
 	for i := range a {
 		e := &a[i]
@@ -123,7 +125,8 @@ func (a accounts) discardRuns(x *JournalEntry) {
 	w.SetAside, w.Discarded = x.Text, w.Discarded+x.Held
 }
 
-// addWait notes the begin, a further reason, or the end of a period in which all runs wait.
+// addWait notes the begin, a further reason, or the end of a period in which all runs wait. A period has up to
+// maxReasons different reasons.
 func addWait(e *results.Execution, x *JournalEntry) {
 	n := len(e.Waits) - 1
 	open := n >= 0 && e.Waits[n].To.IsZero()
@@ -137,7 +140,8 @@ func addWait(e *results.Execution, x *JournalEntry) {
 	}
 }
 
-// withoutIdle returns the accounts without the workers that did not take part in them.
+// withoutIdle returns a copy of the accounts without the workers that have only an ID and a name: they did not take
+// part.
 func (a accounts) withoutIdle() []results.Execution {
 	all := slices.Clone(a)
 	for i := range all {

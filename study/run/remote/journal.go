@@ -13,7 +13,7 @@ import (
 )
 
 // LockFolder locks a sweep's folder for this process with a file in it. If another process has the lock, it returns an
-// error with the text busy.
+// error with the text busy. The caller discards the returned lock.
 func LockFolder(dir, file, busy string) (*atomicfile.File, error) {
 	name := filepath.Join(dir, file)
 	lock, err := atomicfile.Claim(name)
@@ -85,7 +85,7 @@ func ReadAccounts(name string) []results.Execution {
 	return j.accounts.withoutIdle()
 }
 
-// readEntries applies all complete lines of the file's data.
+// readEntries applies all complete lines of the file's data and sets size to their length. An invalid line is an error.
 func (j *Journal) readEntries(data []byte) error {
 	whole := data[:bytes.LastIndexByte(data, '\n')+1]
 	for line := range bytes.Lines(whole) {
@@ -119,7 +119,8 @@ func (j *Journal) Write(e JournalEntry) {
 	}
 }
 
-// NoteNow adds an entry with the current time to the current execution. Without one it has no effect.
+// NoteNow adds an entry with the current time to the current execution. Without one, or if it has ended, it has no
+// effect. A nil Journal ignores the entry.
 func (j *Journal) NoteNow(e JournalEntry) {
 	if j == nil {
 		return
@@ -139,10 +140,10 @@ func (j *Journal) BeginExecution(by, place string) {
 	j.Write(JournalEntry{Event: Began, Of: &of})
 }
 
-// EndExecution ends the current execution and returns all accounts. If of is not nil, its runs, workers and failures
-// replace those of the execution.
-func (j *Journal) EndExecution(of *results.Execution, interrupted bool) []results.Execution {
-	j.NoteNow(JournalEntry{Event: Ended, Of: of, Interrupted: interrupted})
+// EndExecution ends the current execution and returns all accounts. If totals is not nil, its runs, losses, workers and
+// failures replace those of the execution.
+func (j *Journal) EndExecution(totals *results.Execution, interrupted bool) []results.Execution {
+	j.NoteNow(JournalEntry{Event: Ended, Of: totals, Interrupted: interrupted})
 	return j.accounts.withoutIdle()
 }
 

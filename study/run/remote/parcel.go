@@ -72,7 +72,8 @@ func (p *parcel) inputPath(name string) string {
 // maxPath limits the length of paths in a parcel, in bytes [PATH_MAX of Linux].
 const maxPath = 4096
 
-// checkPath returns an error unless the path names a file inside the parcel.
+// checkPath returns an error unless the path names a file inside the parcel, has up to maxPath bytes and no control
+// characters.
 func checkPath(path string) error {
 	if !filepath.IsLocal(path) || len(path) > maxPath || strings.ContainsFunc(path, unicode.IsControl) {
 		return fmt.Errorf("the file is not one that weir writes: the path %s leads out of the parcel",
@@ -158,7 +159,8 @@ func UnpackParcel(r *experiment.Registry, manifest []byte, fetch func(digest str
 	return s, nil
 }
 
-// decodeManifest decodes and checks a manifest. It returns the parcel and its inputs by path.
+// decodeManifest decodes and checks a manifest. It returns the parcel and its inputs by path. Unknown keys, another
+// format, paths that lead outside and repeated paths are errors.
 func decodeManifest(manifest []byte) (*parcel, map[string]input, error) {
 	var p parcel
 	d := json.NewDecoder(bytes.NewReader(manifest))

@@ -57,7 +57,8 @@ func (r *Runner) ReportExecutions(dir string, interrupted bool) []results.Execut
 }
 
 // addJobs adds the jobs of the folder's tasks, with the outcomes of their runs, to an execution. The function jobOf
-// returns the job of a task, or 0.
+// returns the job of a task, or 0. Tasks with job 0 count as one worker, unless they have no outcome. The execution's
+// runs and losses increase, too.
 func (f *Folder) addJobs(e *results.Execution, jobOf func(task int) int,
 	outcomeOf func(task int, id string) runOutcome) {
 	jobs, tasks := map[int]*results.Worker{}, map[int][]int{}
@@ -100,7 +101,8 @@ func (f *Folder) addJobs(e *results.Execution, jobOf func(task int) int,
 // onHost is the prefix of the log line that names a task's machine.
 const onHost = "this task is carried out by "
 
-// listHosts returns the machines on which a job's tasks ran, from their logs, separated by commas.
+// listHosts returns the sorted machines on which a job's tasks ran, from their logs, separated by commas. It names up
+// to eight and the number of the others.
 func (f *Folder) listHosts(job int, tasks []int) string {
 	all := map[string]bool{}
 	for _, task := range tasks {
@@ -122,10 +124,10 @@ func (f *Folder) listHosts(job int, tasks []int) string {
 	return strings.Join(names, ", ")
 }
 
-// printHost prints a line with the name of this machine.
-func printHost(say func(text string)) {
+// printHost reports a line with the name of this machine, which listHosts finds in the log.
+func printHost(report func(text string)) {
 	if host, err := os.Hostname(); err == nil {
-		say(onHost + host)
+		report(onHost + host)
 	}
 }
 

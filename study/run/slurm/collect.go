@@ -93,7 +93,8 @@ func (c *Collector) DescribeMissing(ctx context.Context) []string {
 	return c.reasons
 }
 
-// findReasons returns the lines of DescribeMissing. It polls the queue.
+// findReasons returns the lines of DescribeMissing. It polls the queue, and uses only the logs if the queue does not
+// respond. Without missing runs it returns nil.
 func (c *Collector) findReasons(ctx context.Context) (texts []string) {
 	f := c.folder
 	if len(c.lacking) == 0 {
@@ -157,6 +158,7 @@ func (f *Folder) findJobs() map[int]int {
 }
 
 // describeUnqueued describes missing runs as describeEnds does, without a queue: tasks that began may still be running.
+// The map lost has the number of missing runs, and jobs the job, by task.
 func (f *Folder) describeUnqueued(lost, jobs map[int]int) (texts []string) {
 	if len(lost) == 0 {
 		return nil
@@ -174,12 +176,13 @@ func (f *Folder) describeUnqueued(lost, jobs map[int]int) (texts []string) {
 	return []string{problem}
 }
 
-// listResubmissions returns the commands that submit tasks with missing runs again, except the tasks in the queue.
-func (f *Folder) listResubmissions(lack map[int]int, busy map[int]bool) (texts []string) {
+// listResubmissions returns the commands that submit tasks with missing runs again, except the tasks in the queue: one
+// for each array. The map missing has the number of missing runs by task.
+func (f *Folder) listResubmissions(missing map[int]int, busy map[int]bool) (texts []string) {
 	for _, a := range f.Job.Arrays {
 		var tasks []int
 		for task := a.First; task <= a.Last; task++ {
-			if lack[task] > 0 && !busy[task] {
+			if missing[task] > 0 && !busy[task] {
 				tasks = append(tasks, task)
 			}
 		}

@@ -119,7 +119,8 @@ func copyProgram(to, from string) error {
 	return results.WrapWriteError(to, err)
 }
 
-// OpenFolder reads a folder that ExportFolder has written.
+// OpenFolder reads a folder that ExportFolder has written. It returns an error if job.json is missing or damaged, or
+// the experiment lacks one of the runs.
 func OpenFolder(r *experiment.Registry, dir string) (*Folder, error) {
 	job, err := openJob(dir)
 	if err != nil {
@@ -221,7 +222,7 @@ func (f *Folder) CheckProgram() error {
 	return nil
 }
 
-// readResult returns the result of a run, or nil if it has none. It removes a damaged result.
+// readResult returns the encoded result of a run, or nil if it has no valid one. It removes a damaged result.
 func (f *Folder) readResult(id string) []byte {
 	name := results.RunFile(f.Dir, id)
 	data, err := document.ReadFile(name, document.MaxResult)

@@ -28,7 +28,8 @@ const (
 	endTimeout   = 3 * time.Second // for tasks to end after their last run
 )
 
-// followQueue submits the runs that are handed over and finds the results of tasks, until ctx ends.
+// followQueue submits the runs that are handed over and finds the results of tasks, until ctx ends or runs cannot be
+// submitted. It closes ended at its end.
 func (r *Runner) followQueue(ctx context.Context) {
 	defer close(r.ended)
 	look, ask, asked := minPoll, minQueuePoll, time.Now()
@@ -87,7 +88,8 @@ func (r *Runner) hasMissing(b *batch) bool {
 	return false
 }
 
-// pollQueue polls the queue. Tasks that have left the queue without results lose their runs.
+// pollQueue polls the queue and updates the states of tasks. Tasks that have left the queue without results lose their
+// runs. An unresponsive controller leads to one notice after patience.
 func (r *Runner) pollQueue(ctx context.Context) {
 	tasks, err := r.commands.listQueue(ctx)
 	if err != nil {
@@ -126,7 +128,7 @@ func (r *Runner) warnWaiting(b *batch, tasks []queuedTask) {
 	}
 }
 
-// countLost returns the number of missing runs of each task that has left the queue.
+// countLost returns the number of missing runs of each task that has left the queue, without tasks that miss no run.
 func (r *Runner) countLost(b *batch) map[int]int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -172,7 +174,7 @@ func (r *Runner) giveUpRuns(ctx context.Context, b *batch) {
 	}
 }
 
-// jobOf returns the job that a task was submitted in, or 0.
+// jobOf returns the job that a task was submitted in, or 0 if it has not been submitted.
 func (b *batch) jobOf(task int) int {
 	for i, a := range b.Job.Arrays {
 		if task >= a.First && task <= a.Last {
@@ -182,16 +184,16 @@ func (b *batch) jobOf(task int) int {
 	return 0
 }
 
-// describeEnds returns a line for each group of tasks that ended alike, with the number of their missing runs. The map
-// lack has these numbers by task.
-func (f *Folder) describeEnds(ctx context.Context, lack map[int]int, jobOf func(task int) int) (texts []string) {
+// describeEnds returns a line for each group of tasks of one job that ended alike, with the number of their missing
+// runs. The map missing has these numbers by task. The function jobOf returns the job of a task, or 0.
+func (f *Folder) describeEnds(ctx context.Context, missing map[int]int, jobOf func(task int) int) (texts []string) {
 	type kind struct {
 		job int
 		how string
 	}
 	ended, alike := map[int]map[int]string{}, map[kind][]int{}
 	var order []kind
-	for _, task := range slices.Sorted(maps.Keys(lack)) {
+	for _, task := range slices.Sorted(maps.Keys(missing)) {
 		k := kind{job: jobOf(task)}
 		if k.job > 0 && ended[k.job] == nil {
 			if ended[k.job] = f.commands.listEnds(ctx, k.job); ended[k.job] == nil {
@@ -206,7 +208,7 @@ func (f *Folder) describeEnds(ctx context.Context, lack map[int]int, jobOf func(
 	for _, k := range order {
 		tasks, runs := alike[k], 0
 		for _, task := range tasks {
-			runs += lack[task]
+			runs += missing[task]
 		}
 		what, have, whose := "task ", "has", "its"
 		if len(tasks) > 1 {
@@ -245,7 +247,8 @@ func (f *Folder) suggestOption(task int, how string) string {
 // logName returns the name of a task's log.
 func logName(job, task int) string { return fmt.Sprintf("%d_%d.txt", job, task) }
 
-// lastLine returns the shortened last line of a task's log, or "".
+// lastLine returns the last line of a task's log, at most 200 characters, or "" without a log. Terminal controls are
+// escaped.
 func (f *Folder) lastLine(job, task int) string {
 	const most = 200
 	data, err := document.ReadFile(filepath.Join(f.Dir, logs, logName(job, task)), document.MaxFile)
@@ -260,8 +263,8 @@ func (f *Folder) lastLine(job, task int) string {
 	return text.EscapeLines(string(line))
 }
 
-// Close stops following the queue. Tasks with missing runs continue; idle tasks are canceled. It removes folders with
-// no runs that the results lack.
+// Close stops following the queue. Tasks with missing runs continue, after a notice. Of batches with all runs in the
+// results, it cancels the remaining tasks and removes the folder. It removes the journal, which the results contain.
 func (r *Runner) Close() error {
 	if r.stop != nil {
 		r.stop()

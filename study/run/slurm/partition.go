@@ -59,7 +59,7 @@ type load struct {
 	seconds, memory float64
 }
 
-// estimateLoads returns the estimated costs of runs. All seeds of a point share one estimate.
+// estimateLoads returns the estimated costs of runs, in their order. All seeds of a point share one estimate.
 func estimateLoads(runs []*plan.Run, executable string) []load {
 	all := make([]load, len(runs))
 	of := map[int]load{}
@@ -103,8 +103,9 @@ func memoryClass(bytes int64) (n int) {
 	return n
 }
 
-// partition assigns each run to a task, so that the tasks of an array take about the same time. A task executes its
-// longest runs first.
+// partition assigns each run to a task, so that the tasks of an array take about Options.Task each. Runs of different
+// memory classes are in different arrays. It makes longer tasks if more than Options.Tasks are needed. A task executes
+// its longest runs first.
 func partition(all []load, o Options) (arrays []Array, tasks [][]string) {
 	var classes [][]load
 	for _, l := range all {
@@ -188,7 +189,8 @@ func distributeEvenly(all []load, n int) []*bin {
 	return slices.DeleteFunc(open, func(b *bin) bool { return len(b.ids) == 0 })
 }
 
-// jobName returns the name of an experiment's job in the queue.
+// jobName returns the name of an experiment's job in the queue: "weir-" and the name, with - for special characters, at
+// most 48 bytes.
 func jobName(experiment string) string {
 	const longest = 48
 	name := "weir-" + strings.Map(func(r rune) rune {

@@ -28,7 +28,8 @@ func (c commands) callCommand(ctx context.Context, dir, name string, args ...str
 	return c(ctx, dir, name, args...)
 }
 
-// runProgram runs a program of this machine and returns its output. The error has the program's error output.
+// runProgram runs a program of this machine in a folder and returns its output. The error has the program's error
+// output. A missing program is a missingError. The program has up to commandPatience.
 func runProgram(ctx context.Context, dir, name string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, commandPatience)
 	defer cancel()
@@ -168,8 +169,8 @@ func formatIndices(all []int) string {
 	return strings.Join(words, ",")
 }
 
-// listEnds returns how a job's tasks ended, by index. Accounting keeps this permanently, if the cluster has it, and the
-// controller for some minutes. It returns nil if neither has it.
+// listEnds returns how a job's tasks ended, by task index. Accounting keeps this permanently, if the cluster has it,
+// and the controller for some minutes. It returns nil if neither has it.
 func (c commands) listEnds(ctx context.Context, job int) map[int]string {
 	out, err := c.callCommand(ctx, "", "sacct", "--jobs="+strconv.Itoa(job), "--allocations", "--noheader", "--parsable2",
 		"--format=JobID,State,ExitCode")

@@ -95,8 +95,9 @@ func (r *Runner) MaxRuns() int { return maxOpenRuns }
 // VerifyResults returns no runs: the tasks' results are trusted.
 func (r *Runner) VerifyResults(context.Context) ([]string, error) { return nil, nil }
 
-// Begin locks the folder, adopts the experiment's tasks that are queued or have results, and starts to follow the
-// queue.
+// Begin locks the folder, adopts the experiment's tasks that are queued or have results, and starts to follow the queue
+// until Close. It returns an error without a results folder, without a response of Slurm, or if another process follows
+// the sweep.
 func (r *Runner) Begin(ctx context.Context, w *run.Work) error {
 	if w.Dir == "" {
 		return errors.New("a sweep on Slurm needs a results folder")
@@ -134,7 +135,8 @@ func (r *Runner) Begin(ctx context.Context, w *run.Work) error {
 	return nil
 }
 
-// adoptFolders adopts the existing folders. It removes those without tasks in the queue or results that are needed.
+// adoptFolders adopts the folders of earlier executions. The argument tasks is the queue. It removes folders without
+// tasks in the queue or results that are needed, and ignores those of another program.
 func (r *Runner) adoptFolders(tasks []queuedTask) error {
 	entries, err := os.ReadDir(r.base)
 	if err != nil {
@@ -188,8 +190,8 @@ func newBatch(f *Folder) *batch {
 // receipt is the file with the numbers of a folder's jobs.
 const receipt = "submitted.json"
 
-// updateStates updates the states of a batch's tasks. If sbatch was called and its response was lost, the job that
-// works in the folder is the batch's.
+// updateStates replaces the states of a batch's tasks by those of the queue. If sbatch was called and its response was
+// lost, the job that works in the folder is the batch's.
 func (b *batch) updateStates(tasks []queuedTask) {
 	clear(b.alive)
 	for _, q := range tasks {
@@ -216,8 +218,8 @@ func isSameFolder(a, b string) bool {
 
 // adoptRuns adds the runs of a batch that the results lack and that are queued or finished. It reports whether the
 // folder is still needed.
-func (r *Runner) adoptRuns(b *batch) (of bool) {
-	of = len(b.alive) > 0
+func (r *Runner) adoptRuns(b *batch) (isNeeded bool) {
+	isNeeded = len(b.alive) > 0
 	for task, ids := range b.Job.Tasks {
 		for _, id := range ids {
 			e := &entry{state: submitted, batch: b, done: make(chan struct{})}
@@ -225,7 +227,7 @@ func (r *Runner) adoptRuns(b *batch) (of bool) {
 			case r.plan[id] == nil || r.entries[id] != nil || r.isKept(id):
 				continue
 			case !r.work.Fresh && b.readResult(id) != nil:
-				e.state, of = finished, true
+				e.state, isNeeded = finished, true
 				close(e.done)
 			case b.alive[task] == "":
 				continue
@@ -233,7 +235,7 @@ func (r *Runner) adoptRuns(b *batch) (of bool) {
 			r.entries[id] = e
 		}
 	}
-	return of
+	return isNeeded
 }
 
 // isKept reports whether the results folder has a run that need not be repeated.
@@ -241,7 +243,8 @@ func (r *Runner) isKept(id string) bool {
 	return !r.work.Fresh && results.HasRun(r.work.Dir, id)
 }
 
-// ExecuteRun waits for the result or the failure of a run.
+// ExecuteRun waits for the result or the failure of a run. It returns run.ErrNotExecuted if the run's task ended
+// without either, and a run.LostError if no further run can be submitted. It reports no progress.
 func (r *Runner) ExecuteRun(ctx context.Context, t run.Task, _ func(uint64, float64)) ([]byte, error) {
 	e, err := r.registerRun(t.ID)
 	if err != nil {
@@ -265,7 +268,8 @@ func (r *Runner) ExecuteRun(ctx context.Context, t run.Task, _ func(uint64, floa
 	return nil, run.LostError(r.broken)
 }
 
-// registerRun registers a run that is handed over and returns its entry.
+// registerRun registers a run that is handed over and returns its entry, an existing one if its task is already
+// submitted. It returns an error if no further run can be executed.
 func (r *Runner) registerRun(id string) (*entry, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -286,7 +290,7 @@ func (r *Runner) registerRun(id string) (*entry, error) {
 	return e, nil
 }
 
-// failAll ends all runs without a final state: no further run can be executed.
+// failAll ends all runs without a final state: no further run can be executed. ExecuteRun returns err for them.
 func (r *Runner) failAll(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -313,8 +317,8 @@ func (r *Runner) isReady() bool {
 	return false
 }
 
-// submitRuns submits the waiting runs. It adds the experiment's further runs, unless the number of runs depends on
-// their results.
+// submitRuns submits the waiting runs in a new folder. It adds the experiment's further runs, unless the number of runs
+// depends on their results. If no array could be submitted, it removes the folder.
 func (r *Runner) submitRuns(ctx context.Context) error {
 	var runs []*plan.Run
 	_, later := r.work.Spec.NeedOn(experiment.Sim)

@@ -47,7 +47,8 @@ var fixed = map[string]string{
 	"export-file": "tasks need the environment",
 }
 
-// parseDirectives parses options of sbatch: partition=short, exclusive.
+// parseDirectives parses options of sbatch: partition=short, exclusive, with or without leading hyphens. Options that a
+// sweep sets itself and values with control characters are errors.
 func parseDirectives(options []string) (all []directive, err error) {
 	for _, o := range options {
 		name, value, _ := strings.Cut(strings.TrimPrefix(o, "--"), "=")
@@ -64,8 +65,8 @@ func parseDirectives(options []string) (all []directive, err error) {
 	return all, nil
 }
 
-// renderScript returns the sbatch script of an array. It has no absolute path, so that the folder can be moved; it must
-// be submitted in the folder itself.
+// renderScript returns the sbatch script of the array with index i. Options.Sbatch replaces the script's own options.
+// It has no absolute path, so that the folder can be moved; it must be submitted in the folder itself.
 func (f *Folder) renderScript(i int, o Options) []byte {
 	a, runs := &f.Job.Arrays[i], 0
 	for _, ids := range f.Job.Tasks[a.First : a.Last+1] {

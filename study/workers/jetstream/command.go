@@ -21,7 +21,8 @@ import (
 // Driver implements workers.Driver.
 type Driver struct{}
 
-// Runner returns the runner of weir run, and a function that ends it and prints a summary.
+// Runner returns the runner of weir run, and a function that prints a summary and stops the server of metrics. The
+// argument jobs is the number of concurrent runs on this machine; 0: one per core. Wrong flags are an ErrInput.
 func (Driver) Runner(f *workers.Flags, m *workers.Machine, jobs int) (run.Runner, func() error, error) {
 	join, err := parseJoin(&f.ServerFlags)
 	if err != nil {
@@ -110,10 +111,11 @@ func parseJoin(f *workers.ServerFlags) (*queue.Join, error) {
 	return j, nil
 }
 
-// Account returns the executions of a sweep from the journal of its results folder.
+// Account returns the executions of a sweep from the journal of its results folder; nil if it cannot be read.
 func (Driver) Account(dir string) []results.Execution { return queue.ReadAccounts(dir) }
 
-// Work executes runs until ctx ends.
+// Work executes runs until ctx ends. Without --memory, each concurrent run has an equal share of the available memory.
+// Wrong flags are an ErrInput.
 func (Driver) Work(ctx context.Context, c *workers.WorkerFlags, m *workers.Machine) error {
 	join, err := parseJoin(&c.ServerFlags)
 	switch {

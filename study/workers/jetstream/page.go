@@ -13,7 +13,8 @@ import (
 )
 
 // Page returns the page's functions for workers. The file to join with exists from the start and stays valid, so that
-// workers can serve one job after the other.
+// workers can serve one job after the other. It and the keys are below the results folder out. Wrong flags are an
+// ErrInput.
 func (d Driver) Page(f *workers.Flags, m *workers.Machine, out string) (*workers.Page, error) {
 	join, err := parseJoin(&f.ServerFlags)
 	switch {
@@ -36,14 +37,14 @@ func (d Driver) Page(f *workers.Flags, m *workers.Machine, out string) (*workers
 			return nil, err
 		}
 	}
-	p.Runner = func(jobs int, tell func(live.WorkersStatus), notice func(string)) (run.Runner, func() error, error) {
+	p.Runner = func(jobs int, report func(live.WorkersStatus), notice func(string)) (run.Runner, func() error, error) {
 		if f.NoOwn {
 			jobs = -1
 		}
 		c := queue.New(queue.Config{Registry: m.Registry, Revision: revision.This(), Listen: listens, Server: join,
 			Keys: keys, Jobs: jobs, Memory: m.MemoryPerRun(jobs), VerifyMode: verifyMode(f), OnNotice: notice,
-			OnStatus: func(s queue.Status) { tell(convertStatus(s)) }})
-		return c, func() error { tell(convertStatus(c.Status())); return nil }, nil
+			OnStatus: func(s queue.Status) { report(convertStatus(s)) }})
+		return c, func() error { report(convertStatus(c.Status())); return nil }, nil
 	}
 	return p, nil
 }
