@@ -73,7 +73,7 @@ func fullDisk(t *testing.T, queue, kept bool, says string) {
 		t.Fatalf("%v, %d missing, failed %v", err, o.Missing, o.Failed)
 	}
 	p.same(want)
-	if !p.notices.has(says) || !p.notices.has("it goes on") {
+	if !p.notices.has(says) || !p.notices.has("the sweep continues") {
 		t.Errorf("%q", p.notices.texts())
 	}
 	t.Logf("%v; %q", c.Status(), p.notices.texts())
