@@ -108,7 +108,7 @@ func checkFormat(root string, files []string) error {
 	return nil
 }
 
-// runDocs runs those of the module's tests that compare golden texts of help and documentation with the program.
+// runDocs runs the module's tests that compare golden texts of help and documentation with the program.
 func runDocs(root string, tests []test) error {
 	s := selection{stages: []string{pureStage}, tests: tests, accept: func(t test) bool {
 		return strings.HasPrefix(t.name, docsTests)

@@ -155,8 +155,8 @@ func (o *outcome) add(e event) {
 	delete(o.running, key)
 }
 
-// addResult returns the result of a test, and counts it unless it is part of another test. The reason is that of a
-// skip.
+// addResult returns the result of a test, and counts it unless it is part of another test. The reason is the text
+// of a skip.
 func (o *outcome) addResult(e event, v verdict, reason string) result {
 	r := result{e.Package, e.Test, e.Elapsed, v, reason}
 	if strings.Contains(e.Test, "/") {
@@ -315,7 +315,7 @@ func appendSummary(text string) error {
 
 // judge returns an error if a test failed, if no test ran, or if a test was skipped that must not be. The argument exit
 // is the error of go test. The function strict reports whether a skip with this reason is an error; nil allows every
-// skip.
+// of a skip.
 func (o *outcome) judge(exit error, strict func(reason string) bool) error {
 	if len(o.failed) > 0 {
 		return fmt.Errorf("%d failed", len(o.failed))

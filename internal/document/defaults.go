@@ -18,7 +18,7 @@ type sharedDefaults struct {
 	named *Node   // a name expanded to a map with its parameters; nil if some copy differs
 }
 
-// NoteDefaults records the defaults of a copy that has been read, including those of its parts. The copies come from
+// NoteDefaults records the defaults of a copy that has been read, and the defaults of its parts. The copies come from
 // Copy.
 func (d *Defaults) NoteDefaults(t *Node) {
 	if t.Orig != nil {

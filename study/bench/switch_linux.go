@@ -99,7 +99,7 @@ type switchBench struct {
 	paths  []*hosts
 }
 
-// openSwitch creates the namespaces of an experiment and its rows, those of SwitchOptions.Only if it is set. All its
+// openSwitch creates the namespaces of an experiment and its rows, only SwitchOptions.Only if it is set. All its
 // runs have the same hosts. The caller closes the lab.
 func openSwitch(r *experiment.Registry, name string, o *SwitchOptions) (*switchBench, error) {
 	src, err := r.OpenExperiment(name)

@@ -37,7 +37,7 @@ type traceFile struct {
 // Name returns the trace's name in requests.
 func (t traceFile) Name() string { return t.Folder + "/" + t.File }
 
-// listTraces returns up to maxTraces traces below the results, those of the latest results first. If a trace exists in
+// listTraces returns up to maxTraces traces below the results, the latest results' first. If a trace exists in
 // several formats, it returns only Parquet, which is fastest to read. It skips folders that cannot be read.
 func (s *Server) listTraces() (list []traceFile, err error) {
 	all, _, err := s.index.listFolders()

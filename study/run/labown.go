@@ -26,7 +26,7 @@ func extraPorts(c *sim.Config, flow int) ([]uint16, error) {
 }
 
 // HostsConfig returns the configuration of a run's Weir hosts in the lab. It has the watches of their flows only; the
-// data plane has those of ports. Its Make creates the hosts and a function that returns their *outcome.Result.
+// data plane has the watches of ports. Its Make creates the hosts and a function that returns their *outcome.Result.
 func HostsConfig(r *plan.Run) (*lab.HostsConfig, error) {
 	c, err := r.Config()
 	if err != nil {

@@ -102,8 +102,8 @@ func FindProblems(svg []byte) (all []string, err error) {
 	}
 }
 
-// findMisplaced returns the error of a text with these words in a picture of this size, or "". The transform m is that
-// of the element x.
+// findMisplaced returns the error of a text with these words in a picture of this size, or "". The element x has the
+// transform m.
 func findMisplaced(x xml.StartElement, words string, m affine, width, height float64) string {
 	if length, err := strconv.ParseFloat(findAttribute(x, "textLength"), 64); err != nil || length <= 0 {
 		return fmt.Sprintf("%q has no textLength", words)

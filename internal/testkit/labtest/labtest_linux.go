@@ -36,7 +36,7 @@ type Dumbbell struct {
 	Packets int32     // buffer of each link
 }
 
-// Config returns the lab's configuration of the dumbbell, for a duration of one second.
+// Config returns the lab's configuration of the dumbbell. It lasts one second.
 func (d Dumbbell) Config() *lab.Config {
 	link := topology.Link{Rate: unit.LinkRate{Bits: d.Rate}, Delay: d.Delay, Buffer: unit.Length{Packets: d.Packets}}
 	n := &topology.Network{Nodes: []topology.Node{{Name: "client"}, {Name: "s1", Switch: true}, {Name: "server"}},

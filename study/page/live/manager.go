@@ -193,7 +193,7 @@ func (m *Manager) runJobs() {
 	}
 }
 
-// limitFilms drops films, those of the oldest jobs first, until they need at most maxFilmBytes. The job latest keeps
+// limitFilms drops films, the oldest jobs' first, until they need at most maxFilmBytes. The job latest keeps
 // its last film.
 func (m *Manager) limitFilms(latest *Job) {
 	sum := 0

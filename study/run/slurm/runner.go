@@ -136,7 +136,7 @@ func (r *Runner) Begin(ctx context.Context, w *run.Work) error {
 }
 
 // adoptFolders adopts the folders of earlier executions. The argument tasks is the queue. It removes folders without
-// tasks in the queue or results that are needed, and ignores those of another program.
+// tasks in the queue or results that are needed, and ignores tasks of another program.
 func (r *Runner) adoptFolders(tasks []queuedTask) error {
 	entries, err := os.ReadDir(r.base)
 	if err != nil {
