@@ -24,9 +24,9 @@ type Config struct {
 	Jobs   func(s *experiment.Spec) (n int, notice string, err error)
 	Report func(*results.Outcome) error // writes the report into the folder
 	// Runner returns the runner of a job that runs on other machines, and a function to call at the job's end; nil: run
-	// here. The runner calls tell with the workers' state and notice with notices. Traces stay on the machine that makes
+	// here. The runner calls report with the workers' state and notice with notices. Traces stay on the machine that makes
 	// them, so jobs with traces run here.
-	Runner func(jobs int, tell func(WorkersStatus), notice func(string)) (run.Runner, func() error, error)
+	Runner func(jobs int, report func(WorkersStatus), notice func(string)) (run.Runner, func() error, error)
 }
 
 // WorkersStatus is the state of the workers of a job.
