@@ -26,7 +26,7 @@ func (d DerivedTime) BindParam(p *scheme.Params, to *unit.Time, name, doc, sourc
 		fmt.Sprintf("%s: %v; Weir: scales with T", source, d.Published))
 	p.AddRule(name, func() error {
 		if *to != 0 && *to < d.minTime() {
-			return fmt.Errorf("%v: %v and more are possible, or 0s", *to, d.minTime())
+			return fmt.Errorf("%v; allowed: %v and more, or 0s", *to, d.minTime())
 		}
 		return nil
 	})

@@ -81,8 +81,8 @@ func (s *Sender) planNext(now unit.Time) {
 	}
 }
 
-// scheduleResent plans a segment that was sent before: a probe of TLP, or a lost segment. room is the room of the
-// window in packets. It reports whether it has planned one.
+// scheduleResent plans a segment that was sent before: a probe of TLP, or a lost segment. room is the free part
+// of the congestion window in packets. It reports whether it has planned one.
 func (s *Sender) scheduleResent(now, ready unit.Time, room int) bool {
 	if s.tlp.sendLast && s.queue.len() > 0 {
 		s.plan.action, s.plan.sendAt, s.plan.segment = sendResent, now, s.queue.end-1
@@ -98,7 +98,7 @@ func (s *Sender) scheduleResent(now, ready unit.Time, room int) bool {
 }
 
 // scheduleNew plans new data or FIN, and reports whether it has planned a segment. left is the amount of data in bytes,
-// open the room of the peer's window in bytes, room the room of the congestion window in packets.
+// open the free part of the peer's window in bytes. room is the free part of the congestion window in packets.
 func (s *Sender) scheduleNew(now, ready unit.Time, left, open int64, room int, fin bool) bool {
 	if s.burst.left == 0 || left < s.burst.left || s.limitsBursts && room <= 0 {
 		s.burst.segments = 0
