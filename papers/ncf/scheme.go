@@ -88,8 +88,8 @@ func (o *Options) checkSketch() error {
 			unit.FormatShare(o.Delta), w, d, maxWidth, maxDepth)
 	}
 	if w*d > float64(maxQuads/quads(o.Sketch.Windows)) {
-		return fmt.Errorf("with delta %s the sketch has %.0f counters in each of %.0f rows for %d windows; at most 1 GiB is "+
-			"possible", unit.FormatShare(o.Delta), w, d, o.Sketch.Windows)
+		return fmt.Errorf("with delta %s the sketch has %.0f counters in each of %.0f rows for %d windows; "+
+			"allowed: at most 1 GiB", unit.FormatShare(o.Delta), w, d, o.Sketch.Windows)
 	}
 	return nil
 }
