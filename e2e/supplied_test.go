@@ -40,7 +40,7 @@ measure: [goodput]
 `, x.ncf, x.transport)
 			s := plantest.Load(t, app.Registry(), text, experiment.Options{})
 			all := strings.Join(testkit.FormatAll(s.Warnings()), "\n")
-			if strings.Contains(all, "nothing tells it of congestion") == x.supplied {
+			if strings.Contains(all, "the path has no congestion signal for it") == x.supplied {
 				t.Errorf("supplied: %t, warnings: %s", x.supplied, all)
 			}
 		})

@@ -282,8 +282,8 @@ type Path struct {
 	// Hops is the number of switches on the way to the receiver. 0: one link joins the hosts, or the number is not known
 	// if BaseRTT is not known either.
 	Hops int
-	// MaxQueueing is the max time that a packet and its acknowledgement wait together, in full buffers and pauses in both
-	// directions. unit.Never: some queue has no limit. 0: not known.
+	// MaxQueueing is the maximum time that a packet and its acknowledgement wait together, in full buffers and pauses in
+	// both directions. unit.Never: some queue has no limit. 0: not known.
 	MaxQueueing unit.Time
 	// Reorders: packets may overtake each other, or packets without payload overtake packets with payload.
 	Reorders bool
@@ -316,11 +316,11 @@ type Scheme struct {
 	// PerPath: a flow may have several controllers of this scheme, one for each path that its sender chooses
 	// (Flow.Paths).
 	PerPath bool
-	// BufferedWindows is the min number of windows that a send buffer holds (Linux: sndbuf_expand); 0 means 2.
+	// BufferedWindows is the minimum number of windows that a send buffer holds (Linux: sndbuf_expand); 0 means 2.
 	BufferedWindows int
 	// Telemetry is the telemetry that the controller, or its Receiver, requests.
 	Telemetry telemetry.Request
-	// Requests: packets carry requests to switches (packet.Bolt). Answers arrive in acknowledgements and QueueNotices.
+	// Requests: packets carry requests to switches (packet.Bolt). Answers arrive in acknowledgements and as QueueNotice.
 	Requests bool
 	// Tick is the unit in which controllers count time from the run's start (Linux: jiffies). 0: they use only
 	// differences of exact times.

@@ -184,7 +184,7 @@ func (s *FlowContext) findPathWithoutSignal(x *Scheme) (path *FlowPath, why stri
 			}
 		}
 		if !hasSignal {
-			return p, fmt.Sprintf("nothing tells it of congestion: %s (%s)", strings.Join(reasons, ", "), p.Name)
+			return p, fmt.Sprintf("the path has no congestion signal for it: %s (%s)", strings.Join(reasons, ", "), p.Name)
 		}
 	}
 	return nil, ""

@@ -27,7 +27,7 @@ func (d DerivedTime) BindParam(p *scheme.Params, value *unit.Time, name, doc, so
 		fmt.Sprintf("%s: %v; Weir: scales with T", source, d.Published))
 	p.AddRule(name, func() error {
 		if *value != 0 && *value < d.minTime() {
-			return fmt.Errorf("%v: %v and more are possible, or 0s", *value, d.minTime())
+			return fmt.Errorf("%v; allowed: %v and more, or 0s", *value, d.minTime())
 		}
 		return nil
 	})

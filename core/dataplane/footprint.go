@@ -77,7 +77,7 @@ type TableUse struct {
 	Key, Action int
 }
 
-// RegisterUse is an array of registers, with the max number of cells that a packet reads and writes. A cell that is
+// RegisterUse is an array of registers, with the maximum number of cells that a packet reads and writes. A cell that is
 // read and written in one place counts once in each.
 type RegisterUse struct {
 	Name          string
@@ -320,17 +320,17 @@ func (f *Footprint) FindViolations(l Limits) (out []Violation) {
 		}
 		sram, tcam := x.tableBits()
 		if sram+memory > l.SRAM {
-			out = append(out, Violation{"4.2", x.Name, fmt.Sprintf("its SRAM is that of %.1f stages",
+			out = append(out, Violation{"4.2", x.Name, fmt.Sprintf("its SRAM equals %.1f stages",
 				float64(sram+memory)/float64(l.SRAM))})
 		}
 		if tcam > l.TCAM {
-			out = append(out, Violation{"4.2", x.Name, fmt.Sprintf("its TCAM is that of %.1f stages",
+			out = append(out, Violation{"4.2", x.Name, fmt.Sprintf("its TCAM equals %.1f stages",
 				float64(tcam)/float64(l.TCAM))})
 		}
 	}
 	out = append(out, shared...)
 	if s := f.Sums(); s.Ingress+s.Egress > l.Stages {
-		out = append(out, Violation{"4.1", "all", fmt.Sprintf("%d stages; at most %d are possible", s.Ingress+s.Egress,
+		out = append(out, Violation{"4.1", "all", fmt.Sprintf("%d stages; allowed: at most %d", s.Ingress+s.Egress,
 			l.Stages)})
 	}
 	return out

@@ -6,8 +6,8 @@ import (
 	"weir/core/unit"
 )
 
-// Recirculation is the port through which programs send packets to the ingress again: its rate, and the max number of
-// packets that wait for it or are on it. Without a rate, recirculation takes no time and has no limit.
+// Recirculation is the port through which programs send packets to the ingress again: its rate, and the maximum number
+// of packets that wait for it or are on it. Without a rate, recirculation takes no time and has no limit.
 type Recirculation struct {
 	Rate  unit.LinkRate
 	Queue int

@@ -41,11 +41,11 @@ type SwitchContext struct {
 	// MinRTT and MaxRTT are round trips of the experiment's flows with a congestion control, without queues; 0: not
 	// known, or no such flow.
 	MinRTT, MaxRTT unit.Time
-	// MaxNarrowRate is the max rate of the narrowest links of all flows' paths; 0: not known.
+	// MaxNarrowRate is the maximum rate of the narrowest links of all flows' paths; 0: not known.
 	MaxNarrowRate unit.Rate
 	Queues        int // per port, as in the file; 0: one
-	// QueueLimit is the max length of a queue if the port's buffer is longer: queue_limit, or a part of a shared buffer;
-	// 0: only the port's buffer limits it.
+	// QueueLimit is the maximum length of a queue if the port's buffer is longer: queue_limit, or a part of a shared
+	// buffer; 0: only the port's buffer limits it.
 	QueueLimit unit.Length
 	// Nodes are the names of all hosts and switches; nil: only Ports are known.
 	Nodes []string

@@ -47,12 +47,12 @@ type Traits struct {
 	Trims bool
 	// MaxQueueDelay is the time that a full queue of data occupies its port, if the program trims; 0: not known.
 	MaxQueueDelay unit.Time
-	// MaxBacklog returns the max data that waits at a port. frame is the largest frame in bytes. turns comes from Turns
-	// of the scheduler; nil: the port has one queue, or strict priority.
+	// MaxBacklog returns the maximum data that waits at a port. frame is the largest frame in bytes. turns comes from
+	// Turns of the scheduler; nil: the port has one queue, or strict priority.
 	MaxBacklog func(frame unit.Bytes, turns []int64) Backlog
 	// MaxQueue returns the longest queue in bytes at a switch with this number of ports, counted as a single queue.
 	MaxQueue func(ports int) unit.Bytes
-	// Turns returns the max number of packets that each queue of a port sends in its turn, for a scheduler that takes
+	// Turns returns the maximum number of packets that each queue of a port sends in its turn, for a scheduler that takes
 	// turns.
 	Turns func(queues int) []int64
 	// Pauses: it pauses its neighbours before queues are full.

@@ -196,7 +196,7 @@ func (p *Packet) rebuildFrame(old *Packet, f frameParts) error {
 	ext, start := int(p.ExtensionBytes()), EthernetHeader+len(f.head)
 	size := len(f.head) + ext + len(x.header) + len(x.payload)
 	if most := 0xffff + IPv6Header*int(old.Version/6); size > most {
-		return fmt.Errorf("packet of flow %d: %d bytes of IPv%d; at most %d are possible", p.Flow, size, old.Version, most)
+		return fmt.Errorf("packet of flow %d: %d bytes of IPv%d; allowed: at most %d", p.Flow, size, old.Version, most)
 	}
 	var room [rebuiltRoom]byte // the bytes to copy may overlap the frame's own
 	data := room[:0]

@@ -99,9 +99,9 @@ func ParseIPv4(b []byte) (IPv4, error) {
 	case b[0]>>4 != 4:
 		return nil, fmt.Errorf("IPv4 header: version is %d", b[0]>>4)
 	case header < IPv4Header || header > len(b):
-		return nil, fmt.Errorf("IPv4 header: length %d, at least 20 and at most %d is possible", header, len(b))
+		return nil, fmt.Errorf("IPv4 header: length %d; allowed: 20 to %d", header, len(b))
 	case total < header || total > len(b):
-		return nil, fmt.Errorf("IPv4 header: total length %d, at least %d and at most %d is possible", total, header, len(b))
+		return nil, fmt.Errorf("IPv4 header: total length %d; allowed: %d to %d", total, header, len(b))
 	}
 	return IPv4(b[:total]), nil
 }
@@ -183,9 +183,9 @@ func (h DatagramHeader) Append(b []byte, payload int) ([]byte, error) {
 	case !h.Src.Is4() || !h.Dst.Is4():
 		return nil, fmt.Errorf("IPv4 header: addresses %v and %v are not both IPv4", h.Src, h.Dst)
 	case options > 40:
-		return nil, fmt.Errorf("IPv4 header: %d bytes of options; at most 40 are possible", len(h.Options))
+		return nil, fmt.Errorf("IPv4 header: %d bytes of options; allowed: at most 40", len(h.Options))
 	case payload < 0 || header+payload > 0xffff:
-		return nil, fmt.Errorf("IPv4 header: payload of %d bytes; 0 to %d are possible", payload, 0xffff-header)
+		return nil, fmt.Errorf("IPv4 header: payload of %d bytes; allowed: 0 to %d", payload, 0xffff-header)
 	}
 	at := len(b)
 	b = append(b, uint8(0x45+options/4), h.TOS)
@@ -261,7 +261,7 @@ func AppendIPv6(b []byte, src, dst netip.Addr, next, tos, hopLimit uint8, payloa
 		return nil, fmt.Errorf("IPv6 header: addresses %v and %v are not both IPv6", src, dst)
 	}
 	if payload < 0 || payload > 0xffff {
-		return nil, fmt.Errorf("IPv6 header: payload of %d bytes; 0 to 65535 are possible", payload)
+		return nil, fmt.Errorf("IPv6 header: payload of %d bytes; allowed: 0 to 65535", payload)
 	}
 	b = append(b, 0x60|tos>>4, tos<<4, 0, 0)
 	b = be.AppendUint16(b, uint16(payload))
@@ -298,7 +298,7 @@ func ParseUDP(b []byte) (UDP, error) {
 		return nil, shortError("UDP header", UDPHeader, len(b))
 	}
 	if n := int(be.Uint16(b[4:])); n < UDPHeader || n > len(b) {
-		return nil, fmt.Errorf("UDP header: length %d, at least 8 and at most %d is possible", n, len(b))
+		return nil, fmt.Errorf("UDP header: length %d; allowed: 8 to %d", n, len(b))
 	}
 	return UDP(b[:be.Uint16(b[4:])]), nil
 }
@@ -324,7 +324,7 @@ func (u UDP) ChecksumOK(src, dst netip.Addr) bool {
 // Packet's.
 func AppendUDP(b []byte, src, dst netip.Addr, srcPort, dstPort uint16, payload []byte) ([]byte, error) {
 	if UDPHeader+len(payload) > 0xffff {
-		return nil, fmt.Errorf("UDP header: payload of %d bytes; at most 65527 are possible", len(payload))
+		return nil, fmt.Errorf("UDP header: payload of %d bytes; allowed: at most 65527", len(payload))
 	}
 	at := len(b)
 	b = be.AppendUint16(be.AppendUint16(b, srcPort), dstPort)
@@ -385,7 +385,7 @@ func ParseTCP(b []byte) (TCP, error) {
 		return nil, shortError("TCP header", TCPHeader, len(b))
 	}
 	if n := int(b[12]>>4) * 4; n < TCPHeader || n > len(b) {
-		return nil, fmt.Errorf("TCP header: data offset %d, at least 20 and at most %d is possible", n, len(b))
+		return nil, fmt.Errorf("TCP header: data offset %d; allowed: 20 to %d", n, len(b))
 	}
 	return TCP(b), nil
 }
@@ -501,7 +501,7 @@ type SegmentHeader struct {
 func AppendTCP(b []byte, h SegmentHeader) ([]byte, error) {
 	n := (len(h.Options) + 3) &^ 3
 	if n > 40 {
-		return nil, fmt.Errorf("TCP header: %d bytes of options; at most 40 are possible", len(h.Options))
+		return nil, fmt.Errorf("TCP header: %d bytes of options; allowed: at most 40", len(h.Options))
 	}
 	b = be.AppendUint16(be.AppendUint16(b, h.SrcPort), h.DstPort)
 	b = be.AppendUint32(be.AppendUint32(b, h.Seq), h.Ack)

@@ -11,7 +11,7 @@ const (
 // emitPFC appends a Pause or a Resume of p's class.
 func (p *Packet) emitPFC(b []byte) ([]byte, error) {
 	if p.Meta.Class > 7 {
-		return nil, fmt.Errorf("PFC frame: class %d; 0 to 7 are possible", p.Meta.Class)
+		return nil, fmt.Errorf("PFC frame: class %d; allowed: 0 to 7", p.Meta.Class)
 	}
 	start := len(b)
 	b = AppendEthernet(b, [6]byte{0x01, 0x80, 0xc2, 0, 0, 1}, MAC(p.Src), EtherControl)

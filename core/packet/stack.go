@@ -155,7 +155,7 @@ func (p *Packet) isAnswerStack() bool { return p.ext[0] == AnswerStack }
 // setParsed sets p's stack from a frame. It is an error if it is longer than StackRoom.
 func (p *Packet) setParsed(position StackPosition, data []byte, answer bool) error {
 	if !p.SetStack(position, data) {
-		return fmt.Errorf("telemetry: %d bytes; at most %d are possible", len(data), StackRoom)
+		return fmt.Errorf("telemetry: %d bytes; allowed: at most %d", len(data), StackRoom)
 	}
 	if answer {
 		p.RenameExtension(ExtStack, AnswerStack)
@@ -212,7 +212,7 @@ func splitSegment(proto, tos uint8, stacked bool, b []byte) (x segment, _ uint8,
 	if proto == ProtoUDP {
 		n := int(be.Uint16(x.header[4:]))
 		if n < UDPHeader || n > UDPHeader+len(b) {
-			return x, 0, fmt.Errorf("UDP header: length %d, at least 8 and at most %d is possible", n, UDPHeader+len(b))
+			return x, 0, fmt.Errorf("UDP header: length %d; allowed: 8 to %d", n, UDPHeader+len(b))
 		}
 		b = b[:n-UDPHeader]
 	}

@@ -28,7 +28,7 @@ var errOption = errors.New("TCP options: an option's length is wrong")
 func parseTCPOptions(b []byte) (TCPOptions, error) {
 	o := TCPOptions{WindowScale: -1}
 	if len(b) > len(o.unknown) {
-		return o, fmt.Errorf("TCP options: %d bytes; at most 40 are possible", len(b))
+		return o, fmt.Errorf("TCP options: %d bytes; allowed: at most 40", len(b))
 	}
 	if len(b) == 12 && be.Uint32(b) == 0x0101080a { // a segment with timestamps only, as RFC 7323 appendix A has it
 		o.Timestamps, o.TSVal, o.TSEcr = true, be.Uint32(b[4:]), be.Uint32(b[8:])

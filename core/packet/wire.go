@@ -52,7 +52,7 @@ func (p *Packet) Emit(book *Book, b []byte) ([]byte, error) {
 	options := room[:0]
 	if p.Proto == ProtoTCP {
 		if options = p.TCP.tcpOptions().Append(options); len(options) > 40 {
-			return nil, fmt.Errorf("packet of flow %d: %d bytes of TCP options; at most 40 are possible", p.Flow, len(options))
+			return nil, fmt.Errorf("packet of flow %d: %d bytes of TCP options; allowed: at most 40", p.Flow, len(options))
 		}
 	}
 	src, dst := book.V4(p.Src), book.V4(p.Dst)
@@ -90,9 +90,9 @@ func (p *Packet) checkEmittable(book *Book) error {
 	case p.Payload < 0:
 		return fmt.Errorf("packet of flow %d: payload of %d bytes", p.Flow, p.Payload)
 	case p.Version != 4 && p.Version != 6:
-		return fmt.Errorf("packet of flow %d: IP version %d; 4 and 6 are possible", p.Flow, p.Version)
+		return fmt.Errorf("packet of flow %d: IP version %d; allowed: 4 or 6", p.Flow, p.Version)
 	case p.Version == 4 && p.Proto == protoShim, p.Version == 6 && p.Proto == protoHopByHop:
-		return fmt.Errorf("packet of flow %d: protocol %d is that of the extensions over IPv%d", p.Flow,
+		return fmt.Errorf("packet of flow %d: protocol %d belongs to the extensions over IPv%d", p.Flow,
 			p.Proto, p.Version)
 	case p.Proto == ProtoIFA:
 		return fmt.Errorf("packet of flow %d: protocol %d is IFA's", p.Flow, p.Proto)
@@ -101,7 +101,7 @@ func (p *Packet) checkEmittable(book *Book) error {
 	case p.Proto == ProtoICMP || p.Proto == ProtoICMPv6:
 		return fmt.Errorf("packet of flow %d: ICMP is carried, not made", p.Flow)
 	case p.Proto == ProtoTCP && p.TCP.Blocks > 4:
-		return fmt.Errorf("packet of flow %d: %d blocks of SACK; at most 4 are possible", p.Flow, p.TCP.Blocks)
+		return fmt.Errorf("packet of flow %d: %d blocks of SACK; allowed: at most 4", p.Flow, p.TCP.Blocks)
 	case p.Proto == ProtoRDMA:
 		return p.checkEmittableRDMA()
 	}

@@ -94,7 +94,7 @@ type dumbbell struct {
 	Bottleneck unit.LinkRate
 }
 
-// Params binds the family's parameters.
+// Params declares the options of dumbbell, each bound to a field of c.
 func (c *dumbbell) Params(p *scheme.Params) {
 	c.bindLinks(p, "rate of the hosts' links")
 	bindCount(p, &c.Hosts, "hosts", "number of hosts on each side: left0, … and right0, …", "100000")
@@ -133,7 +133,7 @@ type leafSpine struct {
 	Slow           unit.LinkRate // rate of the link between the first leaf and the first spine; zero: like the others
 }
 
-// Params binds the family's parameters.
+// Params declares the options of leaf_spine, each bound to a field of c.
 func (c *leafSpine) Params(p *scheme.Params) {
 	c.bindLinks(p, "rate of the hosts' links")
 	bindCount(p, &c.Leaves, "leaves", "number of leaf switches: leaf0, …", "10000")
@@ -180,7 +180,7 @@ type parkingLot struct {
 	Bottleneck unit.LinkRate
 }
 
-// Params binds the family's parameters.
+// Params declares the options of parking_lot, each bound to a field of c.
 func (c *parkingLot) Params(p *scheme.Params) {
 	c.bindLinks(p, "rate of the hosts' links")
 	bindCount(p, &c.Hops, "hops", "number of bottleneck links in the chain; the chain has one switch more: s0, …",
@@ -214,7 +214,7 @@ type star struct {
 	Hosts int
 }
 
-// Params binds the family's parameters.
+// Params declares the options of star, each bound to a field of c.
 func (c *star) Params(p *scheme.Params) {
 	c.bindLinks(p, "rate of every link")
 	bindCount(p, &c.Hosts, "hosts", "number of hosts, h0, …, at the switch s", "10000")
@@ -244,7 +244,7 @@ type builder struct {
 // reserve returns an error if there are too many nodes or links; otherwise it allocates memory for them.
 func (b *builder) reserve(nodes, links int) error {
 	if nodes > largestNetwork || links > largestNetwork {
-		return fmt.Errorf("%d nodes and %d links; at most %d of each are possible", nodes, links, largestNetwork)
+		return fmt.Errorf("%d nodes and %d links; allowed: at most %d of each", nodes, links, largestNetwork)
 	}
 	b.n.Nodes, b.n.Links = make([]Node, 0, nodes), make([]Link, 0, links)
 	return nil
@@ -290,7 +290,7 @@ type pods struct {
 	Fabric  unit.LinkRate // rate of the links between switches; zero: the rate of the hosts' links
 }
 
-// Params binds the family's parameters.
+// Params declares the options of pods, each bound to a field of c.
 func (c *pods) Params(p *scheme.Params) {
 	c.bindLinks(p, "rate of the hosts' links")
 	bindCount(p, &c.Pods, "pods", "number of pods", "10000")
@@ -339,7 +339,7 @@ type fatTree struct {
 	Oversubscription int // an edge switch has this multiple of K/2 hosts
 }
 
-// Params binds the family's parameters.
+// Params declares the options of fat_tree, each bound to a field of c.
 func (c *fatTree) Params(p *scheme.Params) {
 	c.bindLinks(p, "rate of every link")
 	p.Int(&c.K, "k", "", "number of ports of a switch; an even number", "Weir").Required().Min("2").Max("128")

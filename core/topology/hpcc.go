@@ -209,7 +209,7 @@ func (w *wordReader) simAIError(nodes int, words []string) error {
 	for i := range numbers {
 		numbers[i], _ = strconv.Atoi(words[i])
 	}
-	return w.errorf("%q: this line is that of SimAI; write \"%d %d %d\", the numbers of nodes, of switches and "+
+	return w.errorf("%q: this line is in SimAI's format; write \"%d %d %d\", the numbers of nodes, of switches and "+
 		"NVSwitches, and of links", words[4], nodes, numbers[1]+numbers[2], numbers[3])
 }
 
@@ -272,7 +272,7 @@ func (n *Network) readLink(w *wordReader, joined map[[2]int]uint16, degree []int
 	}
 	pair := [2]int{min(l.Ends[0], l.Ends[1]), max(l.Ends[0], l.Ends[1])}
 	if joined[pair] == maxBundled {
-		return l, w.errorf("nodes %d and %d have %d links already; at most so many are possible", pair[0], pair[1],
+		return l, w.errorf("nodes %d and %d have %d links already, the maximum", pair[0], pair[1],
 			maxBundled)
 	}
 	l.Nth = joined[pair]

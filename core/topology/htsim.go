@@ -118,11 +118,11 @@ func (f *topoReader) setKey(key string, v, keyColumn, valueColumn int) error {
 	switch name {
 	case "nodes":
 		if f.nodes = v; v < 1 {
-			return f.errorf(valueColumn, "Nodes is 0; 1 or more are possible")
+			return f.errorf(valueColumn, "Nodes is 0; allowed: 1 or more")
 		}
 	case "tiers":
 		if f.tiers = v; v != 2 && v != 3 {
-			return f.errorf(valueColumn, "Tiers is %d; 2 and 3 are possible", v)
+			return f.errorf(valueColumn, "Tiers is %d; allowed: 2 or 3", v)
 		}
 	case "podsize":
 		f.pod = v
@@ -132,7 +132,7 @@ func (f *topoReader) setKey(key string, v, keyColumn, valueColumn int) error {
 		}
 		f.blocks = append(f.blocks, &tier{line: f.line, bundle: 1, given: map[string]bool{}})
 	default:
-		return f.errorf(keyColumn, "%q is not known here; Nodes, Tiers, Podsize and Tier are", key)
+		return f.errorf(keyColumn, "unknown key %q; allowed: Nodes, Tiers, Podsize, Tier", key)
 	}
 	return nil
 }
@@ -147,11 +147,11 @@ func (f *topoReader) setTier(t *tier, key string, v, keyColumn, valueColumn int)
 	switch name {
 	case "downlink_speed_gbps":
 		if t.speed = v; v < 1 {
-			return f.errorf(valueColumn, "a speed of 0; 1 Gb/s or more are possible")
+			return f.errorf(valueColumn, "a speed of 0; allowed: 1 Gb/s or more")
 		}
 	case "radix_down":
 		if t.down = v; v < 1 {
-			return f.errorf(valueColumn, "a switch without ports down; 1 or more are possible")
+			return f.errorf(valueColumn, "a switch without ports down; allowed: 1 or more")
 		}
 	case "radix_up":
 		t.up = v
@@ -167,14 +167,14 @@ func (f *topoReader) setTier(t *tier, key string, v, keyColumn, valueColumn int)
 		t.bundle = v
 		switch {
 		case v < 1 || v > maxBundled:
-			return f.errorf(valueColumn, "a bundle of %d links; 1 to %d are possible", v, maxBundled)
+			return f.errorf(valueColumn, "a bundle of %d links; allowed: 1 to %d", v, maxBundled)
 		case v > 1 && len(f.blocks) == 1:
 			return f.errorf(valueColumn, "a bundle of %d links to each node; only 1 is possible: multiply Downlink_speed_Gbps "+
 				"by %d", v, v)
 		}
 	default:
-		return f.errorf(keyColumn, "%q is not known in a tier; Downlink_speed_Gbps, Radix_Down, Radix_Up, "+
-			"Downlink_Latency_ns, Switch_Latency_ns, Oversubscribed and Bundle are", key)
+		return f.errorf(keyColumn, "unknown key %q in a tier; allowed: Downlink_speed_Gbps, Radix_Down, Radix_Up, "+
+			"Downlink_Latency_ns, Switch_Latency_ns, Oversubscribed, Bundle", key)
 	}
 	return nil
 }
@@ -232,7 +232,7 @@ func (f *topoReader) buildNetwork() (*Network, error) {
 // three of them do not overflow.
 func (f *topoReader) checkSize(nodes, links int) error {
 	if nodes > largestNetwork || links > largestNetwork {
-		return f.errorf(1, "%d nodes and %d links; at most %d of each are possible", nodes, links, largestNetwork)
+		return f.errorf(1, "%d nodes and %d links; allowed: at most %d of each", nodes, links, largestNetwork)
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ type rails struct {
 	Optimised     bool
 }
 
-// Params binds the family's parameters.
+// Params declares the options of rails, each bound to a field of c.
 func (c *rails) Params(p *scheme.Params) {
 	c.bindLinks(p, "rate of each NIC")
 	bindCount(p, &c.Servers, "servers", "number of servers", "100000")

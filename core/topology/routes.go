@@ -331,7 +331,7 @@ func (r *Routes) otherEnd(p PortRef) int {
 // numbers of nodes, links and ports are in their ranges.
 func (n *Network) Validate() error {
 	if len(n.Nodes) > largestNetwork || len(n.Links) > largestNetwork {
-		return fmt.Errorf("%d nodes and %d links; at most %d of each are possible", len(n.Nodes), len(n.Links),
+		return fmt.Errorf("%d nodes and %d links; allowed: at most %d of each", len(n.Nodes), len(n.Links),
 			largestNetwork)
 	}
 	names := map[string]bool{}
@@ -355,9 +355,8 @@ func (n *Network) Validate() error {
 		case (l.Rate.Bits > 0) == (l.Rate.Packets > 0) || l.Rate.Bits < 0 || l.Rate.Packets < 0:
 			return fmt.Errorf("link %d (%s) needs a rate above 0, in bit/s or in packets/s", i, n.PortName(i, 0))
 		case l.Delay < 0 || l.Jitter < 0 || !(l.Loss >= 0 && l.Loss < 1):
-			return fmt.Errorf("link %d (%s): delay %v, jitter %v, loss %v; delay and jitter from 0, loss from 0 to below "+
-				"1 are possible",
-				i, n.PortName(i, 0), l.Delay, l.Jitter, l.Loss)
+			return fmt.Errorf("link %d (%s): delay %v, jitter %v, loss %v; allowed: delay and jitter from 0, loss from "+
+				"0 to below 1", i, n.PortName(i, 0), l.Delay, l.Jitter, l.Loss)
 		}
 	}
 	for i, d := range degree {

@@ -153,7 +153,7 @@ func TestReadHPCCErrors(t *testing.T) {
 		{"3 1 2 2\n2\n", `net.txt:1:5: the number of top-of-rack switches, of four or six numbers the third, is "2"`},
 		{"3 1 1 -2\n2\n", `net.txt:1:7: the number of links is "-2"`},
 		{"3 1 1 2 25000000000 x\n2\n", `net.txt:1:21: "x"`},
-		{"10 8 1 1 9 H20\n8 9\n", `net.txt:1:12: "H20": this line is that of SimAI; write "10 2 9", the numbers of ` +
+		{"10 8 1 1 9 H20\n8 9\n", `net.txt:1:12: "H20": this line is in SimAI's format; write "10 2 9", the numbers of ` +
 			"nodes, of switches and NVSwitches, and of links"},
 		{"3 1 2\n2\n0 2 0 1us 0\n", `net.txt:3:5: a link's rate is "0"; a rate above 0`},
 		{"3 1 2\n2\n0 2 1.5 1us 0\n", `net.txt:3:5: a link's rate is "1.5"; a rate above 0`},
@@ -539,7 +539,7 @@ func TestReadHPCCTooManyLinks(t *testing.T) {
 	}
 	for _, x := range []struct{ name, file, want string }{
 		{"side by side", "3 2 1025\n1 2\n" + strings.Repeat("1 2 1Gbps 1us 0\n", 1025),
-			"net.txt:1027:3: nodes 1 and 2 have 1024 links already; at most so many are possible"},
+			"net.txt:1027:3: nodes 1 and 2 have 1024 links already, the maximum"},
 		{"of a host", "258 257 257\n" + hosts.String() + "\n" + star.String(),
 			"net.txt:259:3: h0 has more than the 256 links that are possible"},
 	} {

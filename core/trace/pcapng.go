@@ -147,7 +147,7 @@ func NewFrameReader(r io.Reader) (*FrameReader, error) {
 	case le.Uint32(body) != byteOrder:
 		return nil, f.offsetError("the byte order is not little-endian")
 	case le.Uint16(body[4:]) != 1:
-		return nil, f.offsetError("version %d of pcapng; 1 is possible", le.Uint16(body[4:]))
+		return nil, f.offsetError("version %d of pcapng; allowed: 1", le.Uint16(body[4:]))
 	}
 	return f, f.eachOption(body[16:], func(code uint16, value []byte) {
 		if code == optionComment {

@@ -29,7 +29,7 @@ type TelemetryOptions struct {
 	Key       string // with IntegrityKeyed; "": the run's seed
 }
 
-// Params binds the parameters of every transport that carries telemetry.
+// Params declares the options of every transport that carries telemetry, each bound to a field of a.
 func (a *TelemetryOptions) Params(p *scheme.Params) {
 	p.Text(&a.When, "telemetry", AskPacket,
 		"which packets request telemetry, for controllers that use it; packet: each one; packets: one in "+

@@ -299,8 +299,8 @@ func Define[C any, P scheme.Bound[C], S, R Endpoint](s Scheme, build func(f Flow
 	return s
 }
 
-// Warner is a configuration whose values, allowed as they are, may have no effect or an unexpected one.
-type Warner interface{ Warns() []scheme.Remark }
+// WarningSource is a configuration whose values, allowed as they are, may have no effect or an unexpected one.
+type WarningSource interface{ Warns() []scheme.Remark }
 
 // Ported is a receiver with a sender that has several source ports, one for each path that it chooses.
 type Ported interface {

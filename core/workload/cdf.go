@@ -90,9 +90,9 @@ func ReadCDF(r io.Reader, file string) (*CDF, error) {
 		p := Point{v[0], v[1] / 100}
 		switch {
 		case p.Bytes > 1<<50:
-			return nil, fail(0, "%s bytes; at most %d are possible", fields[0], int64(1)<<50)
+			return nil, fail(0, "%s bytes; allowed: at most %d", fields[0], int64(1)<<50)
 		case p.Share > 1:
-			return nil, fail(1, "%s percent; at most 100 are possible", fields[1])
+			return nil, fail(1, "%s percent; allowed: at most 100", fields[1])
 		}
 		if n := len(c.Points); n > 0 {
 			last := c.Points[n-1]

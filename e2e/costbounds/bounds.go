@@ -77,7 +77,7 @@ func readHeading(line string) (day, release string, err error) {
 // checkReason checks that a text is at least three words on one line.
 func checkReason(why string) error {
 	if len(strings.Fields(why)) < 3 || strings.ContainsAny(why, "\r\n") {
-		return fmt.Errorf("%q does not say why bounds move; a sentence on one line does", why)
+		return fmt.Errorf("%q is no reason for new bounds; write a sentence on one line", why)
 	}
 	return nil
 }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# 128 GPUs on rails train beside a storage incast, under HPCC++ and under DCQCN: tables, claims and a figure.
+# 128 GPUs on rails train next to a storage incast, under HPCC++ and under DCQCN: tables, claims and a figure.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 weir=${WEIR:-weir}

@@ -480,7 +480,7 @@ func (c *checker) checkTyped(f *file, info *types.Info) {
 			case t == nil || t == types.Typ[types.Invalid]:
 				c.fail(n.Pos(), "what this ranges over has no known type")
 			case ranges(t) && !allowed[c.fset.Position(n.Pos()).Line]:
-				c.fail(n.Pos(), "range over a map in a pure layer; sort it, or say why the order reaches nothing: %sreason",
+				c.fail(n.Pos(), "range over a map in a pure layer; sort it, or give the reason: %sreason",
 					unordered)
 			}
 		case *ast.Ident:
@@ -496,7 +496,7 @@ func (c *checker) checkTyped(f *file, info *types.Info) {
 			case "maps":
 				if name := o.Name(); (name == "All" || name == "Keys" || name == "Values") &&
 					!allowed[c.fset.Position(n.Pos()).Line] {
-					c.fail(n.Pos(), "maps.%s in a pure layer; sort it, or say why the order reaches nothing: %sreason",
+					c.fail(n.Pos(), "maps.%s in a pure layer; sort it, or give the reason: %sreason",
 						name, unordered)
 				}
 			}

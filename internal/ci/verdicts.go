@@ -170,7 +170,7 @@ func updateVerdicts(old, found []claimVerdict, ran map[string]bool, because stri
 		lines = append(lines, v)
 	}
 	if len(changed) > 0 && because == "" {
-		return "", fmt.Errorf("verdicts change; say why with -because:\n%s", strings.Join(changed, "\n"))
+		return "", fmt.Errorf("verdicts change; give the reason with -because:\n%s", strings.Join(changed, "\n"))
 	}
 	slices.SortStableFunc(lines, func(a, b claimVerdict) int { return strings.Compare(a.experiment, b.experiment) })
 	var b strings.Builder

@@ -182,8 +182,8 @@ func TestWorks_CheckSourceRejectsUnknownForms(t *testing.T) {
 func TestReadWorks(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"none", "# Sources\n", "no work"},
-		{"no text", "### A\n\n### B\n\nsome words say what it is\n", `nothing says what work "A" is`},
-		{"no text at the end", "### A\n", `nothing says what work "A" is`},
+		{"no text", "### A\n\n### B\n\nsome words say what it is\n", `work "A" has no reference entry`},
+		{"no text at the end", "### A\n", `work "A" has no reference entry`},
 		{"twice", list + "### HPCC\n\nsome words say what it is\n", `"HPCC" stands for`},
 		{"a form twice", list + "### Other\n\nAlso cited as `BS'19`.\n", `"BS'19" stands for`},
 	} {

@@ -72,7 +72,7 @@ func (w *Works) readCitations(part, last string) (work string, err error) {
 		case strings.HasPrefix(rest, " and "):
 			rest = rest[5:]
 		default:
-			return "", fmt.Errorf("%q is no place in %s; what it says there stands behind \": \"", strings.TrimSpace(rest),
+			return "", fmt.Errorf("%q is no place in %s; quoted text follows \": \"", strings.TrimSpace(rest),
 				last)
 		}
 	}

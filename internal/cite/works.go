@@ -39,7 +39,7 @@ func ReadWorks(markdown string) (*Works, error) {
 	entries := map[string]string{}
 	flush := func() error {
 		if key != "" && words < 5 {
-			return fmt.Errorf("nothing says what work %q is", key)
+			return fmt.Errorf("work %q has no reference entry", key)
 		}
 		return nil
 	}

@@ -20,21 +20,40 @@ type InputError struct {
 	Excerpt      string // the line of the file; of a long line, the part around the column
 	Caret        int    // position of the column in the excerpt
 	Truncated    bool   // it closes a truncated list and gives the number of further errors
+	Unplaced     bool   // the message names the file or option, which has no position to show
+	Missing      bool   // a key is missing, and Allowed is an example of it
 }
 
-// Error returns "file:line:column: message; allowed: …", followed by the excerpt with a caret below the column.
+// Error returns "file:line:column: message; allowed: …", followed by the excerpt with a caret below the column. For a
+// missing key, "add" precedes the example. The position of an option with one word is left out, with its excerpt.
 func (e InputError) Error() string {
 	if e.Truncated {
 		return e.Msg
 	}
-	s := fmt.Sprintf("%s:%d:%d: %s", text.EscapeLine(e.File), e.Line, e.Column, text.EscapeLines(e.Msg))
-	if e.Allowed != "" {
+	s, isWord := text.EscapeLines(e.Msg), isOneWord(e.File)
+	switch {
+	case e.Unplaced:
+	case isWord:
+		s = text.EscapeLine(e.File) + ": " + s
+	default:
+		s = fmt.Sprintf("%s:%d:%d: %s", text.EscapeLine(e.File), e.Line, e.Column, s)
+	}
+	if e.Allowed != "" && e.Missing {
+		s += "; add " + text.EscapeLines(e.Allowed)
+	} else if e.Allowed != "" {
 		s += "; allowed: " + text.EscapeLines(e.Allowed)
 	}
-	if e.Excerpt != "" {
+	if e.Excerpt != "" && !isWord {
 		s += "\n    " + e.Excerpt + "\n    " + strings.Repeat(" ", e.Caret) + "^"
 	}
 	return s
+}
+
+// isOneWord reports whether the name of an input is an option --set with a value of one word.
+func isOneWord(file string) bool {
+	setting, isSetting := strings.CutPrefix(file, "--set ")
+	_, value, hasValue := strings.Cut(setting, "=")
+	return isSetting && hasValue && value != "" && !strings.ContainsAny(value, " \t\r\n{}[],:\"'#&*!|>…")
 }
 
 // CutExcerpt returns the part of a line that an error shows, and the position of the column in it, from 0. Columns

@@ -36,7 +36,11 @@ func (r *Reader) FailMissing(t *Node, key, what string, known []string, allowed,
 		r.FailUnknown(k.Position, what, k.Name, known)
 		return
 	}
+	count := len(r.errors)
 	r.Fail(t.Position, allowed, format, args...)
+	if len(r.errors) > count {
+		r.errors[count].Missing = true
+	}
 }
 
 // ReadDefault returns a key's value. If it is missing, ReadDefault fills in the value standard with the source from and

@@ -287,7 +287,7 @@ func routeRequest(flags, index int, p netip.Prefix, metrics Metrics) *nl.Netlink
 func (c *Conn) LimitSegments(index, segments int) error {
 	const maxSegments = 65535 // GSO_MAX_SEGS
 	if segments < 1 || segments > maxSegments {
-		return fmt.Errorf("interface %d: at most %d segments in one; 1 to %d are possible", index, segments, maxSegments)
+		return fmt.Errorf("interface %d: at most %d segments in one; allowed: 1 to %d", index, segments, maxSegments)
 	}
 	r := newLinkRequest(unix.RTM_SETLINK, 0, index)
 	addAttribute(r, unix.IFLA_GSO_MAX_SEGS, nl.Uint32Attr(uint32(segments)))

@@ -60,7 +60,7 @@ const maxAttempts = 10
 // It repeats a dump that the kernel reports as interrupted, up to maxAttempts times.
 func (c *Conn) Dump(family uint8, f Filter) ([]Socket, error) {
 	if family != unix.AF_INET && family != unix.AF_INET6 {
-		return nil, fmt.Errorf("sock_diag: address family %d; AF_INET and AF_INET6 are possible", family)
+		return nil, fmt.Errorf("sock_diag: address family %d; allowed: AF_INET or AF_INET6", family)
 	}
 	states := uint32(0)
 	for _, s := range f.States {

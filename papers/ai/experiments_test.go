@@ -235,7 +235,7 @@ func TestLongTrimmedRDMA(t *testing.T) {
 	})
 }
 
-// longIncast is the number and size of flows, the max number of timeouts, and the transport.
+// longIncast is the number and size of flows, the maximum number of timeouts, and the transport.
 type longIncast struct {
 	flows     string
 	most      int64

@@ -73,7 +73,7 @@ func (o *Options) bindDuration(p *scheme.Params) {
 	p.AddRule("duration", func() error {
 		switch d := o.Sketch.Duration; {
 		case d != 0 && d < minDuration:
-			return fmt.Errorf("%v: 1us to 60s are possible, or 0s", d)
+			return fmt.Errorf("%v; allowed: 0s, or 1us to 60s", d)
 		case d != 0 && o.derivesDuration():
 			return fmt.Errorf("%v, and d follows from round_trip and senders, too; one of both is needed", d)
 		}
@@ -126,7 +126,7 @@ func (o *Options) deriveDurations(site *dataplane.Site, each []unit.Time) error 
 		o.Sketch.Duration = max(o.Sketch.Duration, each[i])
 	}
 	if !rated {
-		return fmt.Errorf("no port has a rate in bit/s, from which d could follow; duration can say it")
+		return fmt.Errorf("no port has a rate in bit/s, from which d could follow; set duration")
 	}
 	return nil
 }

@@ -77,7 +77,7 @@ func TestDerivedOrGiven(t *testing.T) {
 	for given, want := range map[string]string{
 		"round_trip 20ms": "duration: 5ms, and d follows from round_trip and senders, too",
 		"senders 20":      "duration: 5ms, and d follows from round_trip and senders, too",
-		"duration 10ns":   "duration: 10ns: 1us to 60s are possible, or 0s",
+		"duration 10ns":   "duration: 10ns; allowed: 0s, or 1us to 60s",
 	} {
 		o := scheme.Defaults[Options]()
 		o.Sketch.Duration = 5 * ms

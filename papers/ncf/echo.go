@@ -241,9 +241,9 @@ type silenceReason string
 
 // Words of metrics.
 const (
-	noBudget        silenceReason = "budget" // its flow has used up its NACKs
-	noECN           silenceReason = "no_ecn" // it has not negotiated ECN, or counts marks
-	noAck           silenceReason = "no_ack" // no acknowledgement has passed
-	notifiedAlready silenceReason = "told"   // it is notified otherwise in this window
-	otherReason     silenceReason = "other"  // its transport understands no message, or nack excludes it
+	noBudget        silenceReason = "budget"           // its flow has used up its NACKs
+	noECN           silenceReason = "no_ecn"           // it has not negotiated ECN, or counts marks
+	noAck           silenceReason = "no_ack"           // no acknowledgement has passed
+	notifiedAlready silenceReason = "already_notified" // it is notified otherwise in this window
+	otherReason     silenceReason = "other"            // its transport understands no message, or nack excludes it
 )

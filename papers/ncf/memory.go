@@ -80,7 +80,7 @@ func NewMemory(c MemoryConfig) (*Memory, error) {
 		m.packets, size, frame, control, what = true, int64(c.Packets), 1, 1, "packets"
 	}
 	if size <= 0 {
-		return nil, fmt.Errorf("memory has no size; the link's buffer, or memory, must say how much there is")
+		return nil, fmt.Errorf("memory has no size; set the link's buffer or memory")
 	}
 	part := func(share float64) int64 { return int64(float64(share*float64(size)) + 1e-6) }
 	var reserved [ClassCount]int64

@@ -142,7 +142,7 @@ func New(site *dataplane.Site, o Options) (*Program, error) {
 		queues = max(queues, p.Queues())
 	}
 	if queues > maxQueues {
-		return nil, fmt.Errorf("ncf: ports have %d queues; 1 … %d are possible (3: control, mice, elephants)",
+		return nil, fmt.Errorf("ncf: ports have %d queues; allowed: 1 … %d (3: control, mice, elephants)",
 			queues, maxQueues)
 	}
 	c.Sketch.Seed = site.Random("ncf").Uint64()
@@ -251,7 +251,7 @@ func (g *Program) assignMemory(site *dataplane.Site) error {
 	}
 	if !given && (none || whole.Size > 0 && whole.Packets > 0) {
 		return fmt.Errorf("memory of the switch is what its ports' buffers hold: all must have one, in bytes or all in " +
-			"packets; or memory says how much there is")
+			"packets; or set memory")
 	}
 	memory, err := NewMemory(whole)
 	for i := range site.Ports {

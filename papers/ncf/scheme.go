@@ -45,7 +45,7 @@ func (o *Options) supplies(proto uint8) bool {
 	}
 }
 
-// Params binds the parameters.
+// Params declares the options of ncf, each bound to a field of o.
 func (o *Options) Params(p *scheme.Params) {
 	o.bindSketch(p)
 	o.bindMemory(p)
@@ -84,12 +84,12 @@ func (o *Options) bindSketch(p *scheme.Params) {
 func (o *Options) checkSketch() error {
 	w, d := dimensions(o.Epsilon, o.Delta)
 	if w > maxWidth || d > maxDepth {
-		return fmt.Errorf("with delta %s the sketch has %.0f counters in each of %.0f rows; at most %d in %d are possible",
+		return fmt.Errorf("with delta %s the sketch has %.0f counters in each of %.0f rows; allowed: at most %d in %d",
 			unit.FormatShare(o.Delta), w, d, maxWidth, maxDepth)
 	}
 	if w*d > float64(maxQuads/quads(o.Sketch.Windows)) {
-		return fmt.Errorf("with delta %s the sketch has %.0f counters in each of %.0f rows for %d windows; at most 1 GiB is "+
-			"possible", unit.FormatShare(o.Delta), w, d, o.Sketch.Windows)
+		return fmt.Errorf("with delta %s the sketch has %.0f counters in each of %.0f rows for %d windows; "+
+			"allowed: at most 1 GiB", unit.FormatShare(o.Delta), w, d, o.Sketch.Windows)
 	}
 	return nil
 }
@@ -130,7 +130,7 @@ func (o *Options) bindMemory(p *scheme.Params) {
 
 	p.AddRule("reserve", func() error {
 		if sum := o.Memory.reservedData() + o.Memory.Reserved[Control]; sum > 1+rounding {
-			return fmt.Errorf("with control and mice %.4g%% of the memory are reserved; at most 100%% is possible", 100*sum)
+			return fmt.Errorf("with control and mice %.4g%% of the memory are reserved; allowed: at most 100%%", 100*sum)
 		}
 		return nil
 	})
@@ -205,7 +205,7 @@ func (o *Options) bindFeedback(p *scheme.Params) {
 
 	p.AddRule("every", func() error {
 		if o.NoticeInterval != 0 && o.NoticeInterval < minEvery {
-			return fmt.Errorf("%v: %v and more are possible, or 0s", o.NoticeInterval, minEvery)
+			return fmt.Errorf("%v; allowed: %v and more, or 0s", o.NoticeInterval, minEvery)
 		}
 		return nil
 	})

@@ -49,13 +49,13 @@ func (c *Config) bindClasses(p *scheme.Params) {
 
 	p.AddRule("fast_cost", func() error {
 		if c.FastCost&(c.FastCost-1) != 0 {
-			return fmt.Errorf("%d is no power of 2: 1, 2, 4 to 1024 are possible", c.FastCost)
+			return fmt.Errorf("%d is no power of 2; allowed: 1, 2, 4 to 1024", c.FastCost)
 		}
 		return nil
 	})
 	p.AddRule("delays", func() error {
 		if len(c.Delays) > 0 && c.Domain == DomainMember && c.Class != ByMark {
-			return fmt.Errorf("switches inside do not know aggregates; class: mark tells them")
+			return fmt.Errorf("switches inside do not know aggregates; use class: mark")
 		}
 		return nil
 	})

@@ -48,7 +48,7 @@ func (c *Config) Traits() dataplane.Traits {
 		}}
 }
 
-// Params binds the parameters of the configuration.
+// Params declares the options of abc, each bound to a field of c.
 func (c *Config) Params(p *scheme.Params) {
 	part := func() bool { return c.Domain == DomainMember }
 	scheme.TextOf(p, &c.Domain, "domain", string(WholeDomain),
@@ -132,7 +132,7 @@ func (c *Config) bindRules(p *scheme.Params) {
 	p.AddRule("aggregates", func() error { return users.CheckDistinct(users.SetsOf(c.Aggregates)) })
 	p.AddRule("mtu", func() error {
 		if c.MTU != 0 && (c.MTU < minMTU || c.MTU > maxMTU) {
-			return fmt.Errorf("%d B: %d to %d are possible, or 0B", int64(c.MTU), minMTU, maxMTU)
+			return fmt.Errorf("%d B; allowed: %d to %d, or 0B", int64(c.MTU), minMTU, maxMTU)
 		}
 		return nil
 	})

@@ -59,7 +59,7 @@ func assignSides(site *dataplane.Site, c *Config) ([]Side, error) {
 	}
 	if len(site.Lines) > 0 && !slices.Contains(all, Inside) &&
 		!slices.ContainsFunc(site.Lines, func(l dataplane.Line) bool { return l.Switch }) {
-		return nil, errors.New("domain: part, and no port is inside; ports: {NAME: inside} says which are")
+		return nil, errors.New("domain: part, and no port is inside; set ports: {NAME: inside}")
 	}
 	return all, nil
 }

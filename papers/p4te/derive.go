@@ -54,7 +54,7 @@ func (o *Options) bindDeltas(p *scheme.Params) {
 	long := func(name string, t *unit.Time) {
 		p.AddRule(name, func() error {
 			if *t != 0 && *t < minTime {
-				return fmt.Errorf("%v: %v and more are possible, or 0s", *t, minTime)
+				return fmt.Errorf("%v; allowed: %v and more, or 0s", *t, minTime)
 			}
 			return nil
 		})
@@ -202,7 +202,7 @@ func (o *Options) warnOfNetwork(s *dataplane.SwitchContext) (all []scheme.Remark
 		far(kind, param, float64(given), float64(fits), fits.RoundRough().String(), why)
 	}
 	times(warnRoundTrip, "round_trip", o.RoundTrip, trip, "what follows from it is as far off")
-	times(warnDelayDelta, "delay_delta", o.DelayDelta, deltaTrips*trip, "the control plane is told of each burst, or "+
+	times(warnDelayDelta, "delay_delta", o.DelayDelta, deltaTrips*trip, "the control plane is notified of each burst, or "+
 		"of no queue")
 	times(warnBurst, "burst", o.Burst, burstTrips*trip, "a port changes its colour with each burst, or after queues "+
 		"are full")

@@ -141,7 +141,7 @@ func TestPaperFlows(t *testing.T) {
 	for _, b := range f.FindViolations(dataplane.RMT) {
 		sections = append(sections, b.Section+" "+b.What)
 	}
-	if s := strings.Join(sections, "; "); !strings.Contains(s, "4.2 its SRAM is that of 2.8 stages") {
+	if s := strings.Join(sections, "; "); !strings.Contains(s, "4.2 its SRAM equals 2.8 stages") {
 		t.Errorf("what breaks §4: %s", s)
 	}
 	spine, _ := paperSwitch(t, 8, 2, "flows", "1048576")

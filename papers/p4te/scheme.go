@@ -25,7 +25,7 @@ func (o *Options) Traits() dataplane.Traits {
 	return dataplane.Traits{WhyNotStandalone: o.whyNotStandalone(), MarksFrom: dataplane.AtAnyLength, SelectsPath: true}
 }
 
-// Params binds the parameters.
+// Params declares the options of p4te, each bound to a field of o.
 func (o *Options) Params(p *scheme.Params) {
 	p.Bool(&o.Monitor, "monitoring", "true", "monitor queue depth, hop delay, utilisation and the classes' rates; "+
 		"false: no flow changes its path and no rate is changed", "P4TE §6.1")
@@ -85,7 +85,7 @@ func (o *Options) Params(p *scheme.Params) {
 
 	p.AddRule("tell", func() error {
 		if o.ReportsFailures && o.LinkCheckInterval == 0 {
-			return fmt.Errorf("nobody looks at links, detect being 0s, so there is nothing to tell")
+			return fmt.Errorf("needs detect above 0s")
 		}
 		return nil
 	})
@@ -148,7 +148,7 @@ func (o *Options) bindRate(p *scheme.Params) {
 	p.Bool(&o.Rate.Mark, "mark", "true", "mark packets (congestion mark) for which a rate is lowered", "P4TE §6.4.1")
 	p.AddRule("mark", func() error {
 		if o.Rate.Mode == Marks && !o.Rate.Mark {
-			return fmt.Errorf("with rate: marks, false leaves nothing that tells a sender")
+			return fmt.Errorf("with rate: marks, false leaves senders without a signal")
 		}
 		return nil
 	})
@@ -164,7 +164,7 @@ var (
 func parseTOS(s string) (uint8, error) {
 	tos, err := strconv.ParseUint(s, 0, 8)
 	if err != nil {
-		return 0, fmt.Errorf("%q is not a valid TOS byte; 0 … 255 are possible, also as 0x10", s)
+		return 0, fmt.Errorf("%q is not a valid TOS byte; allowed: 0 … 255, also as 0x10", s)
 	}
 	return uint8(tos), nil
 }

@@ -80,7 +80,7 @@ func peerSpec(k int, cc string) string {
 	if cc == "dctcp" {
 		programs += fmt.Sprintf(", {ecn: {kmin: %d packets, kmax: %d packets, at: enqueue}}", peerMark, peerMark)
 	}
-	return fmt.Sprintf(`title: beside ns-3, %s
+	return fmt.Sprintf(`title: compared with ns-3, %s
 duration: 10s
 framing: {overhead: 2 B}
 mtu: 1500 B
@@ -388,7 +388,7 @@ func (f *PeersFigures) String() string {
 // Markdown returns the figures as tables.
 func (f *PeersFigures) Markdown() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "A permutation of %d hosts, %d kB a flow, in a fat tree of 100 Gb/s and 1 us, beside Debian's ns-3 "+
+	fmt.Fprintf(&b, "A permutation of %d hosts, %d kB a flow, in a fat tree of 100 Gb/s and 1 us, next to Debian's ns-3 "+
 		"%s. Both have the\nsame links, flows, paths, segments of %d bytes, initial windows of %d, one acknowledgement per "+
 		"segment, queues of %d\npackets and, for DCTCP, marks from %d packets on. Medians of %d rounds.\n%s.\n\n", f.Hosts,
 		peerFlow/1000,
@@ -400,7 +400,7 @@ func (f *PeersFigures) Markdown() string {
 			r.Weir.Rate/1e6, r.Ratio, r.Note, r.NS3.PacketHops, r.NS3.Rate/1e6)
 	}
 	b.WriteString("\nFlow completion times, from the start to the arrival of the last byte, in microseconds:\n\n" +
-		"| congestion control | simulator | least | 10 % | median | 90 % | 99 % | most | mean | goodput |\n" +
+		"| congestion control | simulator | min | 10 % | median | 90 % | 99 % | max | mean | goodput |\n" +
 		"|---|---|---:|---:|---:|---:|---:|---:|---:|---:|\n")
 	for _, r := range f.Rows {
 		for k, side := range []*PeerSide{&r.Weir, &r.NS3} {

@@ -100,7 +100,7 @@ func (h *headSection) Title() string { return h.title }
 // Paper returns the paper that the experiment reproduces.
 func (h *headSection) Paper() Paper { return h.paper }
 
-// Repeat returns the number of seeds of a point in the simulator. With a Need it is the max number.
+// Repeat returns the number of seeds of a point in the simulator. With a Need it is the maximum number.
 func (h *headSection) Repeat() int { return h.repeat }
 
 // LabRepeat returns the number of seeds of a point in the lab, where a run takes as long as its duration.
@@ -113,7 +113,7 @@ func (h *headSection) Seed() uint64 { return h.seed }
 // the machine that has the results.
 func (h *headSection) TraceQuota() unit.Bytes { return h.quota }
 
-// RepeatOn returns the number of seeds of a point in a world, Sim or Lab. With a Need it is the max number.
+// RepeatOn returns the number of seeds of a point in a world, Sim or Lab. With a Need it is the maximum number.
 func (h *headSection) RepeatOn(world string) int {
 	if world == Lab {
 		return h.labRepeat

@@ -26,7 +26,7 @@ func TestLoad_RejectsTooLargeProducts(t *testing.T) {
 		{"runs", star + one + "repeat: 10000\n" + sweep(1, 400), "x.yaml:5:9: 401 points with 10000 seeds each are 4010000"},
 		{"runs of the lab", star + one + "lab_repeat: 10000\n" + sweep(1, 400), "up to 1000000 runs"},
 		{"leaves by hosts", "topology: {leaf_spine: {leaves: 10000, spines: 10000, hosts: 10000, " + each + one,
-			"100020000 nodes and 200000000 links; at most 1048576 of each"},
+			"100020000 nodes and 200000000 links; allowed: at most 1048576 of each"},
 		{"pods", "topology: {pods: {pods: 10000, tors: 10000, aggs: 10000, hosts: 10000, uplinks: 10000, " + each + one,
 			"at most 1048576 of each"},
 		{"fat tree", "topology: {fat_tree: {k: 128, oversubscription: 1000, " + each + one, "at most 1048576 of each"},

@@ -287,7 +287,7 @@ func (d *reader) readPayload(t *document.Node, text string) int32 {
 	return int32(b)
 }
 
-// maxFlows returns the max number of flows of a run, which the machine's memory limits.
+// maxFlows returns the maximum number of flows of a run, which the machine's memory limits.
 func (d *reader) maxFlows() float64 {
 	memory := d.machine
 	if memory == 0 {

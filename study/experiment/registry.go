@@ -221,26 +221,41 @@ func (r *Registry) OpenExperiment(name string) (*Source, error) {
 			document.UnwrapPathError(err).Error(),
 			Allowed: "a file or a name from weir list"}}
 	}
-	e := document.InputError{File: name, Line: 1, Column: 1, Msg: "there is no such experiment and no such file"}
+	e := document.InputError{File: name, Line: 1, Column: 1, Unplaced: true,
+		Msg: fmt.Sprintf("unknown experiment or file %q", name)}
 	var names []string
 	for _, e := range r.Experiments() {
 		names = append(names, e.Name)
 	}
-	likely := document.FindNearest(name, names)
-	for _, n := range names { // without the library's name
-		if path.Base(n) == name {
-			likely = n
-		}
-	}
+	likely := nearestName(name, names)
 	if likely != "" {
 		e.Msg += fmt.Sprintf("; did you mean %q?", likely)
 	}
-	meant := name
-	if filepath.IsAbs(name) { // an absolute path does not resemble an experiment's name
-		meant = base
-	}
-	e.Allowed = "a file, or one of " + document.JoinNear(meant, names) + " (weir list)"
+	e.Msg += "; weir list shows the experiments"
 	return nil, document.InputErrors{e}
+}
+
+// nearestName returns the name of names that equals name without its library, or else is nearest to name. Without
+// the library, one of the two names must begin with the other. It returns "" if no name is near.
+func nearestName(name string, names []string) string {
+	var bases []string
+	for _, n := range names {
+		bases = append(bases, path.Base(n))
+	}
+	if !slices.Contains(bases, name) {
+		if likely := document.FindNearest(name, names); likely != "" {
+			return likely
+		}
+		near := document.FindNearest(name, bases)
+		if !strings.HasPrefix(name, near) && !strings.HasPrefix(near, name) {
+			return ""
+		}
+		name = near
+	}
+	if i := slices.Index(bases, name); i >= 0 {
+		return names[i]
+	}
+	return ""
 }
 
 // KernelTransports returns the names of the transports that a kernel also implements.

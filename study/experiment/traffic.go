@@ -208,7 +208,7 @@ func (d *trafficDecoder) readTransport(x document.Map, tr *Traffic, p *Point) bo
 		d.CheckKeys(x.Node, traffic.KeyNoun, traffic.KeyNames())
 		tr.setTransport(d.DecodeConfig(&tr.measured.Transport.Scheme, params, nil))
 	}
-	if c, ok := tr.transportConfig.(transport.Warner); ok && d.OK() {
+	if c, ok := tr.transportConfig.(transport.WarningSource); ok && d.OK() {
 		d.paths.addRemarks(tr, "transport "+tr.measured.Transport.Name, where, params, c.Warns())
 	}
 	return true

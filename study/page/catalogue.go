@@ -165,7 +165,7 @@ func (s *Server) loadExperiment(src *experiment.Source, c formInput) (*experimen
 	if c.Seed != "" {
 		n, err := strconv.ParseUint(c.Seed, 10, 64)
 		if err != nil {
-			return nil, wrongInput(fmt.Sprintf("%q is not a seed; 0 to 18446744073709551615 is allowed.", c.Seed))
+			return nil, wrongInput(fmt.Sprintf("%q is not a valid seed; 0 to 18446744073709551615 is allowed.", c.Seed))
 		}
 		o.Seed = &n
 	}

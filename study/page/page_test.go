@@ -220,7 +220,7 @@ func TestServer_ServesEachPage(t *testing.T) {
 		{"none fails", "/results?show=fails&find=fig6", []string{"None of the 2 results matches this name and this filter"}},
 		{"names", "/results?as=names&find=fig5", []string{`<li><a href="/results/` + names[0] + `">`, "2 of 2 results"}},
 		{"result", "/results/" + names[0], []string{"fig5.abc.fair", "holds", "goodput", "client0", "Mb/s",
-			"Reproduce with", "weir run p4abc/fig5 --quick", "time up at 10 s", "/plots/1-goodput"}},
+			"Reproduce with", "weir run p4abc/fig5 --quick", "ran for the full duration, at 10 s", "/plots/1-goodput"}},
 		{"report", "/results/" + names[0] + "/report", []string{"P4-ABC figure 5"}},
 		{"run", one, []string{"Repeat this run and show every port", "/traces?trace="}},
 		{"series", one + "/data", []string{`"name":"queue"`, `"group":"s1-\u003eserver"`, `"port":4`}},

@@ -54,7 +54,7 @@ func (f *SwitchFootprint) Breaks(l dataplane.Limits) (out []ProgramBreak) {
 	}
 	if s := f.Sums(); s.Ingress+s.Egress > l.Stages {
 		out = append(out, ProgramBreak{"all", dataplane.Violation{Section: "4.1", Stage: "all",
-			What: fmt.Sprintf("%d stages; at most %d are possible", s.Ingress+s.Egress, l.Stages)}})
+			What: fmt.Sprintf("%d stages; allowed: at most %d", s.Ingress+s.Egress, l.Stages)}})
 	}
 	return out
 }

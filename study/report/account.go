@@ -150,7 +150,7 @@ func (a *executionAccount) addWorkers(e *results.Execution) {
 		{jobs, false, number(func(w results.Worker) int { return w.Jobs })},
 		{"runs", true, number(func(w results.Worker) int { return w.Runs })},
 		{"checks", false, number(func(w results.Worker) int { return w.Compared })},
-		{"anew", false, number(func(w results.Worker) int { return w.Discarded })},
+		{"dropped", false, number(func(w results.Worker) int { return w.Discarded })},
 		{"lost", false, number(func(w results.Worker) int { return w.Lost })},
 		{"errors", false, number(func(w results.Worker) int { return w.Errors })},
 		{"broken", false, number(func(w results.Worker) int { return w.Reconnections })},
@@ -215,7 +215,7 @@ func (a *executionAccount) addIncidents(e *results.Execution) {
 
 // workerLegend explains the columns of workers.
 const workerLegend = "jobs: max concurrent runs; runs: results that were kept; checks: runs of other workers that it " +
-	"repeated for comparison; anew: its results that were discarded and repeated by others; lost: runs that it did not " +
+	"repeated for comparison; dropped: its results that were discarded and repeated by others; lost: runs that it did not " +
 	"return; errors: failed runs that it reported; broken: interrupted and restored connections"
 
 // Account returns the account of runs by workers or a cluster in lines of the default width; "" if one machine

@@ -176,7 +176,7 @@ func factsLine(o *results.Outcome, points int) string {
 	}
 	line += "; " + formatSpan(o.Spec, duration, (*experiment.Point).Duration) + " measured"
 	if warmup != "" && warmup != "0s" {
-		line += " after " + formatSpan(o.Spec, warmup, (*experiment.Point).Warmup)
+		line += " after a warm-up of " + formatSpan(o.Spec, warmup, (*experiment.Point).Warmup)
 	}
 	return line
 }

@@ -18,17 +18,38 @@ func DescribeStatus(o *results.Outcome) string {
 	return s.b.String()
 }
 
+const (
+	timeUp       = "time up"                   // outcome.TimeUp in results files
+	fullDuration = "ran for the full duration" // the text of timeUp
+)
+
+// DescribeEnd returns the printed text of the reason for which a run ended.
+func DescribeEnd(reason string) string {
+	if reason == timeUp {
+		return fullDuration
+	}
+	return reason
+}
+
+// endsText returns the number of runs by the reason for their end, in the given order of reasons.
+func endsText(order []string, count map[string]int) string {
+	if len(order) == 0 {
+		return "none finished"
+	}
+	if len(order) == 1 && order[0] == timeUp {
+		return "all " + fullDuration
+	}
+	var parts []string
+	for _, r := range order {
+		parts = append(parts, fmt.Sprintf("%d %s", count[r], DescribeEnd(r)))
+	}
+	return strings.Join(parts, ", ")
+}
+
 // writeStatus writes the text of DescribeStatus.
 func writeStatus(s *sheet, o *results.Outcome) {
 	order, count := countRuns(o, func(r *results.Run) string { return r.End.Reason })
-	var parts []string
-	for _, r := range order {
-		parts = append(parts, fmt.Sprintf("%d %s", count[r], r))
-	}
-	if len(parts) == 0 {
-		parts = append(parts, "none finished")
-	}
-	s.writeNote(text.Count(len(o.Runs), "run")+": "+strings.Join(parts, ", "), plain)
+	s.writeNote(text.Count(len(o.Runs), "run")+": "+endsText(order, count), plain)
 	for _, r := range o.Runs {
 		if n := len(r.End.Ports); n > 0 {
 			ports := strings.Join(r.End.Ports[:min(n, 10)], ", ")

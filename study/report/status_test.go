@@ -91,7 +91,8 @@ func TestIdealNetworksNamed(t *testing.T) {
 	}
 	got := report.DescribeStatus(&results.Outcome{Runs: []*results.Run{run("m, form: a"), run(""), run("m, form: b"),
 		run("m, form: a")}})
-	if want := "4 runs: 4 time up\nnetwork: m, form: a, in 2 runs\nnetwork: m, form: b, in 1 run\n"; got != want {
+	if want := "4 runs: all ran for the full duration\nnetwork: m, form: a, in 2 runs\n" +
+		"network: m, form: b, in 1 run\n"; got != want {
 		t.Errorf("%q, not %q", got, want)
 	}
 }

@@ -99,10 +99,10 @@ func TestFactsLine_ShowsMeasuredTime(t *testing.T) {
 		"duration: $d\nwarmup: $e": "d: [7ms], e: [3ms], "}
 	for text, want := range map[string]string{
 		"duration: 1s":                "; 1s measured",
-		"duration: 1s\nwarmup: $w":    "; 1s measured after 5ms … 2s",
+		"duration: 1s\nwarmup: $w":    "; 1s measured after a warm-up of 5ms … 2s",
 		"duration: $w":                "; 5ms … 2s measured",
-		"duration: 1s\nwarmup: 100ms": "; 1s measured after 100ms",
-		"duration: $d\nwarmup: $e":    "; 7ms measured after 3ms",
+		"duration: 1s\nwarmup: 100ms": "; 1s measured after a warm-up of 100ms",
+		"duration: $d\nwarmup: $e":    "; 7ms measured after a warm-up of 3ms",
 	} {
 		file := strings.Replace(strings.Replace(listed, "duration: 1s", text, 1), "sweep: {",
 			"sweep: {"+keys[text], 1)

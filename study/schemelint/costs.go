@@ -44,9 +44,9 @@ func (w *Watched) findCosts(r *plan.Run) (found []string) {
 	}
 	if n := countGoroutines() - begun; n > rehearsalGoroutines {
 		if who := findStarter(r); who != "" || n >= maxRuntimeGoroutines {
-			found = append(found, fmt.Sprintf("goroutines are started%s, %d in a few packet-hops: what they do comes in no "+
-				"order, beside what the simulator does; controllers and programs are told the time, and asked for the next one "+
-				"(NextTimer, Tick)", who, n-rehearsalGoroutines))
+			found = append(found, fmt.Sprintf("goroutines are started%s, %d in a few packet-hops: their actions and the "+
+				"simulator's have no defined order; controllers and programs receive the time as an argument, and return the "+
+				"time of the next call (NextTimer, Tick)", who, n-rehearsalGoroutines))
 		}
 	}
 	if float64(taken) >= maxAllocsPerHop/2*float64(to-from) {

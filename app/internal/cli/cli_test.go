@@ -110,10 +110,10 @@ func TestExitCodes(t *testing.T) {
 		{3, "run " + file + " --check --out " + out, ""},
 		{0, "run " + unjudged + " --out " + out, ""},
 		{4, "run " + unjudged + " --check --out " + out, ""},
-		{2, "run nosuch", "there is no such experiment"},
+		{2, "run nosuch", "unknown experiment or file \"nosuch\"; weir list shows the experiments"},
 		{2, "run p4abc/fig9", `did you mean "p4abc/fig4"`},
-		{2, "run fig5x", "a file, or one of p4abc/fig5, p4abc/fig4, p4abc/fig6, "},
-		{2, "run fig5x", " more (weir list)"},
+		{2, "run fig5x", `unknown experiment or file "fig5x"; did you mean "p4abc/fig5"?`},
+		{2, "run fig5x", "; weir list shows the experiments"},
 		{2, "run " + file + " --bogus", "unknown flag --bogus"},
 		{2, "run " + file + " --on moon", "--on"},
 		{2, "run " + file + " --jobs -1", "--jobs"},
@@ -217,7 +217,7 @@ func TestReport_RepeatsTablesOfFinishedRuns(t *testing.T) {
 	for args, want := range map[string]string{
 		"report p4abc/fig4 --out " + out: "p4abc/fig4 has no results in " + filepath.Base(out) + "/; run the experiment, " +
 			"or name a results folder",
-		"report p4abc/fig9": "not a results folder. Read as an experiment: p4abc/fig9:1:1: there is no such experiment",
+		"report p4abc/fig9": "not a results folder. Read as an experiment: unknown experiment or file \"p4abc/fig9\"",
 	} {
 		t.Run(args, func(t *testing.T) {
 			if code, _, stderr := weir(strings.Fields(args)...); code != 2 || !strings.Contains(stderr, want) {
@@ -234,7 +234,8 @@ func TestRun_WritesFolderAndFindsFinishedRuns(t *testing.T) {
 	file, out := write(t, small), t.TempDir()
 	code, stdout, stderr := weir("run", file, "--out", out)
 	if code != 0 || stderr != "" || !strings.Contains(stdout, "fails      a (2 runs)") ||
-		!strings.Contains(stdout, "holds      b (2 runs)") || !strings.Contains(stdout, "2 runs: 2 time up") {
+		!strings.Contains(stdout, "holds      b (2 runs)") || !strings.Contains(stdout,
+		"2 runs: all ran for the full duration") {
 		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
 	}
 	dirs, _ := filepath.Glob(filepath.Join(out, "small-*"))

@@ -218,7 +218,7 @@ func TestFootprintJSON(t *testing.T) {
 func TestFootprintErrors(t *testing.T) {
 	for want, args := range map[string][]string{
 		"cubic is not a switch program (it is a cc)":               {"cubic", "--footprint"},
-		"there is no such experiment":                              {"nonsense", "--footprint"},
+		"unknown experiment or file":                               {"nonsense", "--footprint"},
 		`unknown topology key "fat_tre"; did you mean "fat_tree"?`: {"p4te", "--footprint", "--topology", "fat_tre: {k: 8}"},
 		"the topology is not a map":                                {"p4te", "--footprint", "--topology", "fat_tree"},
 		`fat_tree needs the parameter "rate"`:                      {"p4te", "--footprint", "--topology", "fat_tree: {k: 8}"},

@@ -56,7 +56,7 @@ func TestSeedsByNeed(t *testing.T) {
 	}
 	const choice = "10 runs per point, chosen by the data: delay.a within 6 % at 95 %"
 	const worth = "so on average it is slightly too narrow"
-	says("the terminal", run("run", file), choice, worth, "30 runs: 30 time up", "more (30 runs)",
+	says("the terminal", run("run", file), choice, worth, "30 runs: all ran for the full duration", "more (30 runs)",
 		"at all points: 10 runs")
 	folders, _ := filepath.Glob(filepath.Join(out, "*"))
 	if len(folders) != 1 {

@@ -12,7 +12,7 @@ import (
 )
 
 var (
-	pageLink    = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
+	pageLink    = regexp.MustCompile(`\[([^\]]*)\]\(([^)]*)\)`)
 	pageItem    = regexp.MustCompile(`^(?:[-*]|\d+\.) `)
 	pageComment = regexp.MustCompile(`(?s)<!--.*?-->\n?`)
 )
@@ -31,17 +31,37 @@ func (a *app) showPage(k kindOf) {
 	}
 }
 
-// wrapPage formats Markdown for a terminal: it wraps paragraphs and list items, leaves out the targets of links,
-// and aligns tables. Lines of code are kept.
+// expandLinks replaces the links of a text on a page about schemes: the command that shows the target follows the text
+// of the link. That is weir show for a page about schemes, and weir docs for other pages and for headings. Targets that
+// are no pages of the repository follow as they are.
+func expandLinks(text string) string {
+	return pageLink.ReplaceAllStringFunc(text, func(link string) string {
+		m := pageLink.FindStringSubmatch(link)
+		file, heading, hasHeading := strings.Cut(m[2], "#")
+		name, isPage := strings.CutSuffix(file, ".md")
+		page := strings.TrimPrefix(name, "../") // the name of a page in weir docs
+		switch {
+		case !isPage || strings.Contains(file, "://"):
+			return m[1] + " (" + m[2] + ")"
+		case hasHeading:
+			return m[1] + " (weir docs " + page + "#" + heading + ")"
+		case !strings.Contains(name, "/"):
+			return m[1] + " (weir show " + name + ")"
+		}
+		return m[1] + " (weir docs " + page + ")"
+	})
+}
+
+// wrapPage formats Markdown for a terminal: it wraps paragraphs and list items, replaces the targets of links by
+// commands, and aligns tables. Lines of code are kept.
 func wrapPage(text string, width int) string {
 	var b, block strings.Builder
 	var rows [][]string
 	indent := ""
 	flush := func() {
 		if block.Len() > 0 {
-			b.WriteString(report.WrapHanging(indent, pageLink.ReplaceAllString(block.String(), "$1"), strings.Repeat(" ",
-				len(indent)),
-				width) + "\n")
+			b.WriteString(report.WrapHanging(indent, expandLinks(block.String()),
+				strings.Repeat(" ", len(indent)), width) + "\n")
 		}
 		if len(rows) > 0 {
 			b.WriteString(pageTable(rows, width))
@@ -60,7 +80,7 @@ func wrapPage(text string, width int) string {
 			flush()
 			b.WriteString(strings.TrimLeft(line, "# ") + "\n")
 		case strings.HasPrefix(line, "|"):
-			rows = append(rows, tableCells(pageLink.ReplaceAllString(line, "$1")))
+			rows = append(rows, tableCells(expandLinks(line)))
 		default:
 			if pageItem.MatchString(line) {
 				flush()

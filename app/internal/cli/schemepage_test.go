@@ -120,11 +120,12 @@ func replaceKeys(keys, by []string) []string {
 
 // TestWrapPage checks how a page looks in a terminal.
 func TestWrapPage(t *testing.T) {
-	const text = "One [link](x.md) in\ntext that is wrapped.\n\n    code: {a: b, and: more, than: fits}\n\n## Part\n\n" +
-		"- an item that is wrapped\n- [next](x.md)\n\n| a | b |\n|---|---|\n| `x` | [y](z.md) |\n\n| a | b | c |\n" +
-		"|---|---|---|\n| x | y and z and more | |\n"
-	const want = "One link in text\nthat is wrapped.\n\n    code: {a: b, and: more, than: fits}\n\nPart\n\n" +
-		"- an item that is\n  wrapped\n- next\n\na    b\n`x`  y\n\nx\n    b: y and z and\n    more"
+	const text = "One [link](../x.md) in\ntext that is wrapped.\n\n    code: {a: b, and: more, than: fits}\n\n## Part\n\n" +
+		"- an item that is wrapped\n- [next](x.md#a)\n\n| a | b |\n|---|---|\n| `x` | [y](z.md) |\n\n| a | b | c |\n" +
+		"|---|---|---|\n| x | y and z and more | |\n\n[far](https://a.b/c.md)\n"
+	const want = "One link (weir\ndocs x) in text\nthat is wrapped.\n\n    code: {a: b, and: more, than: fits}\n\n" +
+		"Part\n\n- an item that is\n  wrapped\n- next (weir docs\n  x#a)\n\n`x`\n    y (weir show\n    z)\n\nx\n" +
+		"    b: y and z and\n    more\n\nfar\n(https://a.b/c.md)"
 	if got := wrapPage(text, 18); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}

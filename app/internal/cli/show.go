@@ -89,20 +89,18 @@ func (s *showCmd) loadSpec(a *app) (*experiment.Spec, error) {
 // explainError extends the error for a name that is neither an experiment nor a file: weir show accepts other names,
 // too. It adds the nearest of the names in all. Other errors are returned unchanged.
 func (s *showCmd) explainError(err error, all []listed) error {
-	const experiment, allowed = "there is no such experiment and no such file", "a file, or one of "
+	const unknown, known = "unknown experiment or file ", "; weir list shows the experiments"
 	var wrong document.InputErrors
-	if !errors.As(err, &wrong) || len(wrong) != 1 || wrong[0].File != s.Name ||
-		!strings.HasPrefix(wrong[0].Msg, experiment) {
+	if !errors.As(err, &wrong) || len(wrong) != 1 || wrong[0].File != s.Name || !strings.HasPrefix(wrong[0].Msg, unknown) {
 		return err
 	}
 	e := &wrong[0]
-	e.Msg = "no experiment, scheme, measure, workload, format, warning or file has this name" +
-		strings.TrimPrefix(e.Msg, experiment)
-	e.Allowed = "a file, a name of weir list schemes, measures, workloads, formats or warnings, or one of " +
-		strings.TrimPrefix(e.Allowed, allowed)
+	e.Msg = "no experiment, scheme, measure, workload, format, warning or file has the name " +
+		strings.TrimSuffix(strings.TrimPrefix(e.Msg, unknown), known)
 	if text := nearestListed(all, s.Name); text != "" && !strings.Contains(e.Msg, "did you mean") {
 		e.Msg += "; did you mean the " + text + "?"
 	}
+	e.Msg += known + ", and weir list KIND the schemes, measures, workloads, formats or warnings"
 	return err
 }
 

@@ -90,7 +90,7 @@ func TestShowRefuses(t *testing.T) {
 		"tcp-send-bufer":          `did you mean the warning "tcp-send-buffer"?`,
 		"tcp-send-buffer --yaml":  "tcp-send-buffer is a warning and has no file",
 		"websaerch":               `did you mean the sizes "websearch"?`,
-		"no-such --yaml":          "there is no such experiment",
+		"no-such --yaml":          "unknown experiment or file",
 		"abc --yaml --seed 7":     "--yaml prints the file unchanged",
 		"abc --yaml --no-paper":   "abc is a scheme (program) and has no file",
 		"goodput --no-paper":      "--no-paper needs --yaml",
@@ -181,14 +181,14 @@ func TestNoPaperIsValid(t *testing.T) {
 // TestShowUnknownName checks that the error of weir show covers all kinds of names that it accepts.
 func TestShowUnknownName(t *testing.T) {
 	for name, want := range map[string]string{
-		"no-such-name": "warning or file has this name; allowed: a file, a name of weir list schemes, ",
-		"ecm":          `has this name; did you mean the scheme "ecmp"?; allowed: `,
-		"p4abc/fig55":  `has this name; did you mean "p4abc/fig5"?; allowed: `,
+		"no-such-name": `warning or file has the name "no-such-name"; weir list shows the experiments, and weir list KIND `,
+		"ecm":          `has the name "ecm"; did you mean the scheme "ecmp"?; weir list`,
+		"p4abc/fig55":  `has the name "p4abc/fig55"; did you mean "p4abc/fig5"?; weir list`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, _, stderr := weir("show", name)
 			if code != command.WrongInput || !strings.Contains(stderr, want) ||
-				!strings.Contains(stderr, "no experiment, scheme, measure, workload, format, warning or file has this ") {
+				!strings.Contains(stderr, "no experiment, scheme, measure, workload, format, warning or file has the ") {
 				t.Errorf("exit code %d, %s", code, stderr)
 			}
 		})

@@ -44,7 +44,7 @@ func TestSlurmFlags(t *testing.T) {
 		"collect .": "job.json:1:1: the file is missing, so this is not a folder of weir export " +
 			"slurm",
 		"collect nowhere":                                      "nowhere: no such file or directory",
-		"export slurm nowhere.yaml --to x":                     "there is no such experiment and no such file",
+		"export slurm nowhere.yaml --to x":                     "unknown experiment or file",
 		"run FILE --runner slurm --out results --threads 2000": "--threads is",
 	} {
 		words := strings.Fields(strings.ReplaceAll(args, "FILE", file))

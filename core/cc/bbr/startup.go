@@ -8,7 +8,7 @@ type startup struct {
 	full      bool    // full_bw_reached
 }
 
-// phaseGains returns the gains of pacing and window: 2/ln 2, the min gain that doubles the rate each round.
+// phaseGains returns the gains of pacing and window: 2/ln 2, the minimum gain that doubles the rate each round.
 func (s *startup) phaseGains() (pacing, window float64) { return highGain, highGain }
 
 // checkGrowth is bbr_check_full_bw_reached. It is called with the bandwidth at the start of a round unless the

@@ -21,7 +21,7 @@ type Config struct {
 	Paced       bool       // every window is also a rate, not only those below a packet
 }
 
-// Params binds the configuration.
+// Params declares the options of bolt, each bound to a field of c.
 func (c *Config) Params(p *scheme.Params) {
 	p.Float(&c.AI, "ai", "1", "additive increase [packets per round trip]", "Bolt algorithm 2").Min("0").Max("1000")
 	p.Share(&c.MaxDecrease, "max_md", "50%", "maximum decrease: of a window of at most one packet at a switch's "+
@@ -119,7 +119,7 @@ type Bolt struct {
 // New returns the controller of a flow. It fails if f.MSS is not above 0.
 func New(f cc.Flow, c Config) (*Bolt, error) {
 	if f.MSS <= 0 {
-		return nil, fmt.Errorf("cc bolt: packets of %d B; above 0 are possible", f.MSS)
+		return nil, fmt.Errorf("cc bolt: packets of %d B; allowed: above 0", f.MSS)
 	}
 	b := &Bolt{config: c, mss: float64(f.MSS), mtu: float64(max(f.MTU, f.MSS)), linkRate: float64(f.NICRate),
 		decreasedAt: f.Start,
@@ -206,7 +206,7 @@ func (b *Bolt) drainShare(now, rtt unit.Time, drain float64) {
 	}
 }
 
-// clampWindow limits the window to min_cwnd and the max window.
+// clampWindow limits the window to min_cwnd and the maximum window.
 func (b *Bolt) clampWindow() {
 	b.window = min(max(b.window, float64(b.config.MinWindow)), b.maxWindow)
 }

@@ -66,8 +66,8 @@ func (t *Findings) ReportUnresponsive() {
 }
 
 const unresponsiveText = "its scheme asks for marks (ECN: cc.DCTCPMode or CNPMode), so that switches mark its " +
-	"packets where " +
-	"they would drop them, and it heeds none: not Ack.ECN, OnLoss of cc.ECNEcho or OnNotice of cc.CNPNotice"
+	"packets where they would drop them, but it responds to no mark (Ack.ECN, " +
+	"OnLoss with cc.ECNEcho, OnNotice with cc.CNPNotice)"
 
 // addFinding stores a finding, unless it is known or chance alone may explain it.
 func (t *Findings) addFinding(x Finding) {

@@ -151,9 +151,9 @@ var trapped = []struct {
 			}
 		}
 	}, "", false},
-	{"asks for marks and heeds none", cc.Scheme{ECN: cc.DCTCPMode}, func(m *mistaken) {
+	{"asks for marks and ignores them", cc.Scheme{ECN: cc.DCTCPMode}, func(m *mistaken) {
 		m.add = func(a *cc.Ack) unit.Bytes { return unit.Bytes(a.Losses.New) }
-	}, "and it heeds none", false},
+	}, "but it responds to no mark", false},
 	{"shares state", cc.Scheme{}, func(m *mistaken) {
 		m.add = func(*cc.Ack) unit.Bytes { shared++; return shared }
 	}, "the same calls give different decisions", true},

@@ -45,7 +45,7 @@ type Config struct {
 }
 
 // PaperConfig returns the parameters of DCQCN §5. R_HAI and ClampTarget are from the authors' simulator (ns3-rdma,
-// config.txt), the min rate is from the HPCC simulator (config.txt).
+// config.txt), the minimum rate is from the HPCC simulator (config.txt).
 func PaperConfig() Config {
 	return Config{G: 1. / 256, AlphaTimer: 55 * unit.Microsecond, IncreaseTimer: 55 * unit.Microsecond,
 		ByteCounter:  10 * unit.MB,
@@ -72,7 +72,7 @@ type Options struct {
 	cc.RateConfig
 }
 
-// Params binds the options.
+// Params declares the options of dcqcn, each bound to a field of o.
 func (o *Options) Params(p *scheme.Params) {
 	p.Text(&o.Preset, "preset", Paper, "source of the values that are not given: paper, or vendor (Mellanox, as in "+
 		"the HPCC simulator)", "DCQCN §5; HPCC simulator run.py").Words(Paper, Vendor)
@@ -267,7 +267,7 @@ func New(f cc.Flow, c Config) (*DCQCN, error) {
 	case f.LineRate <= 0:
 		return nil, fmt.Errorf("cc dcqcn: the line rate is not known; line_rate gives it")
 	case c.MinRate > f.LineRate:
-		return nil, fmt.Errorf("cc dcqcn: min_rate is %v; 1bps … %v, the line rate, are possible", c.MinRate, f.LineRate)
+		return nil, fmt.Errorf("cc dcqcn: min_rate is %v; allowed: 1bps … %v, the line rate", c.MinRate, f.LineRate)
 	}
 	return &DCQCN{config: c, lineRate: f.LineRate, freeWindow: f.FreeWindow(), rate: f.LineRate, target: f.LineRate,
 		alpha:      1,

@@ -30,7 +30,7 @@ type Config struct {
 // simulator is the prefix of the sources of the defaults.
 const simulator = "UEC htsim uec.cpp: "
 
-// Params binds the constants.
+// Params declares the options of NSCC, each bound to a field of c.
 func (c *Config) Params(p *scheme.Params) {
 	p.Rate(&c.ReferenceRate, "reference_rate", "100Gbps", "reference rate: the network rate to which the constants of "+
 		"the algorithm apply",
@@ -82,7 +82,7 @@ func Defaults() Config { return scheme.Defaults[Config]() }
 
 // Conditions are the properties of a flow that the law scales to: its frames, rate and round trip.
 type Conditions struct {
-	Frame   int64 // bytes of a full packet on the wire: the min window
+	Frame   int64 // bytes of a full packet on the wire: the minimum window
 	Payload int64 // bytes of payload in it
 	Rate    unit.Rate
 	RTT     unit.Time // round trip of the network: the longest without queues

@@ -6,12 +6,12 @@
 // follow-up is available (Fathalli et al., IEEE TNSM 2026). Its aim is to match "a flow's demands with supply", without
 // slow-start spikes, and fairly for flows of different round-trip times. The law:
 //
-//   - Supply s, in bit/s of frames, becomes the bound B = s · payload/frame. The pacing rate is at most B, the window
-//     ⌈B·T⌉ + 1 packets, where T is the base RTT or the min measured RTT. The window alone would not suffice, since it
-//     cannot fall below a packet a round trip. The rate alone would not drain the queue. The additional packet is for
-//     receivers that acknowledge every second packet (RFC 1122 §4.2.3.2): a flow with a share of the path below a
-//     packet would wait for their timer. So the packets in flight fall to the supply's share of the path within a
-//     round trip, and the flow's queue drains.
+//   - Supply s, in bit/s of frames, becomes the bound B = s · payload/frame. The pacing rate is at most B, the
+//     window ⌈B·T⌉ + 1 packets, where T is the base RTT or the minimum measured RTT. The window alone would not
+//     suffice, since it cannot fall below a packet a round trip. The rate alone would not drain the queue. The
+//     additional packet is for receivers that acknowledge every second packet (RFC 1122 §4.2.3.2): a flow with a
+//     share of the path below a packet would wait for their timer. So the packets in flight fall to the supply's
+//     share of the path within a round trip, and the flow's queue drains.
 //   - A round trip (smoothed, at least T) has one reduction. The min supply of all notices within it counts, so that
 //     the scarcest of several switches decides. A later notice with a lower supply reduces again; one with a higher
 //     supply has no effect.
@@ -96,9 +96,9 @@ func NewBounded(inner cc.Controller, f cc.Flow) (cc.Controller, error) {
 	case inner == nil:
 		return nil, fmt.Errorf("supply: there is no controller to wrap")
 	case f.MSS <= 0:
-		return nil, fmt.Errorf("supply: packets of %d B; above 0 are possible", f.MSS)
+		return nil, fmt.Errorf("supply: packets of %d B; allowed: above 0", f.MSS)
 	case f.BaseRTT < 0:
-		return nil, fmt.Errorf("supply: a base RTT of %v; 0s or more is possible", f.BaseRTT)
+		return nil, fmt.Errorf("supply: a base RTT of %v; allowed: 0s or more", f.BaseRTT)
 	}
 	s := &supply{inner: inner, mss: float64(f.MSS), lineRate: math.Inf(1), payloadShare: 1, knowsBase: f.BaseRTT > 0,
 		baseRTT: f.BaseRTT,

@@ -40,7 +40,7 @@ type Config struct {
 	ResetThreshold int       // RETX_RESET_THRESHOLD: timeouts in a row that reset the window
 }
 
-// Params binds the configuration.
+// Params declares the options of swift, each bound to a field of c.
 func (c *Config) Params(p *scheme.Params) {
 	p.Time(&c.BaseTarget, "base_target", "20us", "base target delay, of a path without hops",
 		"csg-htsim").Min("1ps").Max("1s")
@@ -213,7 +213,7 @@ func (s *Swift) clampWindow(now unit.Time, before float64) {
 func (s *Swift) OnNotice(unit.Time, cc.Notice) {}
 
 // OnLoss applies algorithm 1's fast recovery and retransmission timeout: a decrease by max_mdf, once a round trip.
-// After ResetThreshold timeouts in a row the window is the min window.
+// After ResetThreshold timeouts in a row the window is the minimum window.
 func (s *Swift) OnLoss(now unit.Time, l cc.Loss) {
 	before := s.window
 	switch l.Kind {

@@ -49,7 +49,7 @@ type Config struct {
 	Segment   unit.Bytes
 	MinRate   unit.Rate
 	StartRate unit.Rate // 0: the line rate
-	// MaxDecrease is the max share of the rate that one event takes. Algorithm 1 has no such limit: a gradient of 1/β,
+	// MaxDecrease is the maximum share of the rate that one event takes. Algorithm 1 has no such limit: a gradient of 1/β,
 	// from two flows that start at line rate within an RTT, takes all.
 	MaxDecrease float64
 }
@@ -84,7 +84,7 @@ type Options struct {
 	cc.RateConfig
 }
 
-// Params binds the options.
+// Params declares the options of timely, each bound to a field of o.
 func (o *Options) Params(p *scheme.Params) {
 	p.Text(&o.Preset, "preset", Paper,
 		"variant of the algorithm, and source of the values that are not given; paper: TIMELY's algorithm 1; patched: "+
@@ -248,9 +248,9 @@ func New(f cc.Flow, c Config) (*Timely, error) {
 	case f.LineRate <= 0:
 		return nil, fmt.Errorf("cc timely: the line rate is not known; line_rate gives it")
 	case c.MinRate > f.LineRate:
-		return nil, fmt.Errorf("cc timely: min_rate is %v; 1bps … %v, the line rate, are possible", c.MinRate, f.LineRate)
+		return nil, fmt.Errorf("cc timely: min_rate is %v; allowed: 1bps … %v, the line rate", c.MinRate, f.LineRate)
 	case c.StartRate > f.LineRate:
-		return nil, fmt.Errorf("cc timely: start_rate is %v; %v … %v are possible", c.StartRate, c.MinRate, f.LineRate)
+		return nil, fmt.Errorf("cc timely: start_rate is %v; allowed: %v … %v", c.StartRate, c.MinRate, f.LineRate)
 	}
 	return &Timely{config: c, lineRate: float64(f.LineRate), freeWindow: f.FreeWindow(), rate: float64(c.StartRate)}, nil
 }

@@ -19,7 +19,7 @@ type config struct {
 	Others string                  // class of the others: selector, the upper three bits, or a number
 }
 
-// Params binds the configuration.
+// Params declares the options of classify, each bound to a field of c.
 func (c *config) Params(p *scheme.Params) {
 	scheme.MapOf(p, &c.DSCP, parseDSCP, scheme.Ints, "dscp", "class from 0 to 7, by DSCP from 0 to 63",
 		"Weir: none").Min("0").Max("7")
@@ -34,7 +34,7 @@ const selector = "selector"
 func parseDSCP(s string) (int, error) {
 	d, err := strconv.Atoi(s)
 	if err != nil || d < 0 || d > 63 {
-		return 0, fmt.Errorf("%q is not a DSCP; 0 … 63 are possible", s)
+		return 0, fmt.Errorf("%q is not a DSCP; allowed: 0 … 63", s)
 	}
 	return d, nil
 }

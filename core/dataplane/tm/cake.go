@@ -33,7 +33,7 @@ const (
 	isolateNothing = "flowblind"
 )
 
-// Params binds the configuration.
+// Params declares the options of cake, each bound to a field of c.
 func (c *Cake) Params(p *scheme.Params) {
 	p.Text(&c.Isolation, "isolation", isolateBySrc, "level at which the port is fair; a host is a user of `users`, or "+
 		"any user in weir switch", "tc-cake; Weir: the default; tc-cake: triple-isolate").Words(isolateFlows, isolateHosts,

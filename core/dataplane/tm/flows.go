@@ -21,7 +21,7 @@ type FQ struct {
 	Seed     uint32 // of the hash (RFC 8290 §4.1)
 }
 
-// maxFlows is the max number of lists in a queue.
+// maxFlows is the maximum number of lists in a queue.
 const maxFlows = 1 << 16
 
 // ByUser configures a port that shares each of its queues exactly among users: deficit round robin over one list a

@@ -17,7 +17,7 @@ type FQCoDel struct {
 	CoDel
 }
 
-// Params binds the configuration.
+// Params declares the options of fq_codel, each bound to a field of c.
 func (c *FQCoDel) Params(p *scheme.Params) {
 	p.Int(&c.Flows, "flows", "1024", "number of hash buckets for flows in a queue",
 		"RFC 8290 §5.2.5").Min("1").Max(strconv.Itoa(maxFlows))

@@ -14,7 +14,7 @@ type QueueID = uint8
 // noQueue is a Scheduler's result if no queue may send.
 const noQueue QueueID = 0xff
 
-// MaxQueues is the max number of queues of a port.
+// MaxQueues is the maximum number of queues of a port.
 const MaxQueues = 16
 
 // A Scheduler chooses the queue that a port serves next; each port has one. Next considers only ready queues

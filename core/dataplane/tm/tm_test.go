@@ -470,7 +470,7 @@ func TestSchemes_ValidateRejectsOutOfRange(t *testing.T) {
 		{"guarantee", guarantee(shares{0: 0.5, 1: 0.5}, shares{1: 0.5}), ""},
 		{"guarantee, below 0", guarantee(shares{0: -1}, nil), "guarantees is -100%"},
 		{"guarantee, above its ceiling", guarantee(shares{1: 0.5}, shares{1: 0.4}),
-			"guarantees: that of queue 1, 50%, is above its ceiling, 40%"},
+			"guarantees: the guarantee of queue 1, 50%, is above its ceiling, 40%"},
 		{"guarantee, ceiling 0", guarantee(nil, shares{0: 0}), "ceilings is 0%; allowed: above 0%"},
 		{"guarantee, ceiling no number", guarantee(nil, shares{0: math.NaN()}), "ceilings is NaN"},
 		{"guarantee, 120 percent", guarantee(shares{0: 0.6, 1: 0.6}, nil), "guarantees: they add up to 120%"},

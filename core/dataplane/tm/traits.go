@@ -15,6 +15,7 @@ type Traits struct {
 	Target unit.Time
 	// RaisesTarget: at slow ports it raises the target to the time of a frame.
 	RaisesTarget bool
-	// Turns returns the max number of packets that each queue of a port sends in its turn; nil: it takes no such turns.
+	// Turns returns the maximum number of packets that each queue of a port sends in its turn; nil: it takes no such
+	// turns.
 	Turns func(queues int) []int64
 }

@@ -71,7 +71,7 @@ func ParseAddresses(text string) (Set, error) {
 	return s, nil
 }
 
-// maxName is the max length of a user's name.
+// maxName is the maximum length of a user's name.
 const maxName = 40
 
 // IsName reports whether a text can be the name of a user: letters, digits, - and _, the first one a letter, up to
@@ -127,7 +127,7 @@ const fieldList = "address, prefix, from, to, dscp, tcp, udp, icmp, icmpv6, prot
 func parseMatch(words []string) (m Match, err error) {
 	m = Match{DSCP: -1, Proto: -1, UserPort: -1, PeerPort: -1}
 	if len(words) == 0 {
-		return m, errors.New("nothing is named; an address, a prefix, dscp 46, tcp, udp, sport 5001, … are possible")
+		return m, errors.New("the text is empty; allowed: an address, a prefix, dscp 46, tcp, udp, sport 5001, …")
 	}
 	for i := 0; i < len(words); i++ {
 		word, value := words[i], ""
@@ -148,7 +148,7 @@ func parseMatch(words []string) (m Match, err error) {
 		}
 	}
 	if (m.UserPort >= 0 || m.PeerPort >= 0) && m.Proto != int16(packet.ProtoTCP) && m.Proto != int16(packet.ProtoUDP) {
-		return m, errors.New("ports are of tcp or udp, which has to be said")
+		return m, errors.New("ports need a protocol; add tcp or udp")
 	}
 	return m, nil
 }
@@ -159,7 +159,7 @@ func (m *Match) addCondition(word, value string) (err error) {
 	number := func(now int64) int64 {
 		n, e := strconv.ParseUint(value, 10, 32)
 		if twice = now >= 0; e != nil || n > uint64(maxValue) {
-			err = fmt.Errorf("%s %s: 0 … %d are possible", word, value, maxValue)
+			err = fmt.Errorf("%s %s; allowed: 0 … %d", word, value, maxValue)
 		}
 		return int64(n)
 	}
@@ -370,8 +370,8 @@ func checkAmbiguous(sets []Set, matches []Match, owner []int, k, i int) error {
 	case within && around:
 		return fmt.Errorf("%v is in two aggregates, %q and %q", a, sets[owner[k]], sets[owner[i]])
 	case !within && !around:
-		return fmt.Errorf("%v and %v both have some packets, and neither is within the other: which aggregate these "+
-			"belong to is not said", a, b)
+		return fmt.Errorf("%v and %v both have some packets, and neither is within the other: the aggregate of these "+
+			"is undefined", a, b)
 	}
 	return nil
 }

@@ -24,7 +24,7 @@ type Config struct {
 	Aggregates []Aggregate
 }
 
-// Params binds the configuration.
+// Params declares the options of users and aggregates, each bound to a field of c.
 func (c *Config) Params(p *scheme.Params) {
 	p.Rate(&c.Reference, "reference", "10kbps", "reference rate, which acts as a weight, of sources without an "+
 		"aggregate", "P4-ABC §6.1.3").Min("1bps")
@@ -190,7 +190,7 @@ func (t *Table) EvictAddress(a packet.Addr) int32 {
 // UserCount returns the number of users so far.
 func (t *Table) UserCount() int { return len(t.reference) - len(t.unused) }
 
-// MaxUsers returns the max number of users: all numbers are below it.
+// MaxUsers returns the maximum number of users: all numbers are below it.
 func (t *Table) MaxUsers() int {
 	if t.common >= 0 {
 		return t.sets + 1

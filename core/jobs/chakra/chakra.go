@@ -157,8 +157,8 @@ func (b *jobBuilder) addSingle(x *node) (int32, error) {
 		}
 		return b.AddOp(op, label, 0), nil
 	}
-	return 0, b.errorf(x, "type %d; 1 (metadata), 2 and 3 (memory), 4 (compute), 5 (send), 6 (receive) and 7 "+
-		"(collective) are possible; leave the node out, or give it type 1", x.kind)
+	return 0, b.errorf(x, "type %d; allowed: 1 (metadata), 2 and 3 (memory), 4 (compute), 5 (send), 6 (receive), "+
+		"7 (collective); leave the node out, or give it type 1", x.kind)
 }
 
 // messageOp returns the operation of a node that is a send or a receive.
@@ -169,7 +169,7 @@ func (b *jobBuilder) messageOp(x *node) (op job.Op, err error) {
 		op.Kind, own, other = job.Recv, other, own
 	}
 	if v, known := x.number(own); known && v != int64(b.rank) {
-		return op, b.errorf(x, "its %s is %d, and the trace that of rank %d", own, v, b.rank)
+		return op, b.errorf(x, "its %s is %d, but the trace is for rank %d", own, v, b.rank)
 	}
 	peer, known := x.number(other)
 	if !known || peer < 0 || peer >= int64(b.ranks) {
@@ -211,8 +211,8 @@ func (b *jobBuilder) addCollective(x *node) (first, last int32, err error) {
 		if host, _ := x.number("is_cpu_op"); !known && host != 0 {
 			remedy = "; a host's side of the operation is a node of type 4 (compute)"
 		}
-		return 0, 0, b.errorf(x, "its comm_type is %s; 0 (all-reduce), 1 (reduce), 2 (all-gather), 3 (gather), 4 (scatter), "+
-			"5 (broadcast), 6 (all-to-all), 7 and 8 (reduce-scatter) and 9 (barrier) are possible%s",
+		return 0, 0, b.errorf(x, "its comm_type is %s; allowed: 0 (all-reduce), 1 (reduce), 2 (all-gather), 3 (gather), "+
+			"4 (scatter), 5 (broadcast), 6 (all-to-all), 7 and 8 (reduce-scatter), 9 (barrier)%s",
 			formatValue(v, known), remedy)
 	}
 	members, who, err := b.membersOf(x)
@@ -226,7 +226,7 @@ func (b *jobBuilder) addCollective(x *node) (first, last int32, err error) {
 		}
 	}
 	if own < 0 {
-		return 0, 0, b.errorf(x, "it is among ranks %v, of which this is none", members)
+		return 0, 0, b.errorf(x, "its group has ranks %v, without rank %d", members, b.rank)
 	}
 	size := unit.Bytes(0)
 	if operationTypes[v] != barrier {
@@ -340,7 +340,7 @@ func (b *jobBuilder) membersOf(x *node) (ranks []int, who string, err error) {
 	if name := x.texts["pg_name"]; name != "" {
 		group, known := b.options.Groups[name]
 		if !known {
-			return nil, "", b.errorf(x, "its process group %q is none of those whose ranks are known; name them in the "+
+			return nil, "", b.errorf(x, "its process group %q has unknown ranks; name them in the "+
 				"job, such as groups: groups.json with {%q: [0, 1]}", name, name)
 		}
 		return group, "group " + name, nil

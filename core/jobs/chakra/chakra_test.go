@@ -305,20 +305,21 @@ func TestReadTraces_ErrorsNameRankAndNode(t *testing.T) {
 		"garbage": {[][]byte{{3, 0xff, 0xff, 0xff}}, "x.0.et:1:2: byte 1: the message ends within a field"},
 		"twice":   {[][]byte{made("1 4 10", "1 4 20")}, "node 1 of rank 0: the number is another node's already"},
 		"unknown": {[][]byte{made("1 4 10 9")}, "node 1 of rank 0: it depends on node 9, which the rank has not"},
-		"type":    {[][]byte{one, made("7 9 10")}, "node 7 of rank 1: type 9; 1 (metadata), 2 and 3 (memory), 4 (compute)"},
+		"type": {[][]byte{one, made("7 9 10")},
+			"node 7 of rank 1: type 9; allowed: 1 (metadata), 2 and 3 (memory), 4 (compute)"},
 		"peer":    {[][]byte{made("1 5 0 comm_size=1 comm_dst=1")}, "node 1 of rank 0: its comm_dst is 1; 0 to 0 are"},
 		"no peer": {[][]byte{made("1 6 0 comm_size=1")}, "its comm_src is missing; 0 to 0 are allowed"},
-		"own":     {[][]byte{one, made("1 5 0 comm_src=0 comm_size=1 comm_dst=0")}, "its comm_src is 0, and the"},
+		"own":     {[][]byte{one, made("1 5 0 comm_src=0 comm_size=1 comm_dst=0")}, "its comm_src is 0, but the"},
 		"size":    {[][]byte{made("1 5 0 comm_dst=0")}, "its comm_size is missing"},
 		"tag":     {[][]byte{made("1 5 0 comm_size=1 comm_dst=0 comm_tag=-1")}, "its comm_tag is -1; 0 to 2147483647"},
-		"kind":    {[][]byte{made("1 7 0 comm_type=10 comm_size=1")}, "its comm_type is 10; 0 (all-reduce), 1 (reduce)"},
-		"group": {[][]byte{made("1 7 0 comm_type=0 comm_size=1 pg_name=7")}, "its process group \"7\" is none of those " +
-			"whose ranks are known; name them in the job, such as groups: groups.json with {\"7\": [0, 1]}"},
-		"host side": {[][]byte{made("1 7 85 is_cpu_op=1")}, "its comm_type is missing; 0 (all-reduce), 1 (reduce), " +
-			"2 (all-gather), 3 (gather), 4 (scatter), 5 (broadcast), 6 (all-to-all), 7 and 8 (reduce-scatter) and 9 (barrier) " +
-			"are possible; a host's side of the operation is a node of type 4 (compute)"},
-		"no type": {[][]byte{made("1 0 0")}, "type 0; 1 (metadata), 2 and 3 (memory), 4 (compute), 5 (send), 6 (receive) " +
-			"and 7 (collective) are possible; leave the node out, or give it type 1"},
+		"kind":    {[][]byte{made("1 7 0 comm_type=10 comm_size=1")}, "its comm_type is 10; allowed: 0 (all-reduce)"},
+		"group": {[][]byte{made("1 7 0 comm_type=0 comm_size=1 pg_name=7")}, "its process group \"7\" has " +
+			"unknown ranks; name them in the job, such as groups: groups.json with {\"7\": [0, 1]}"},
+		"host side": {[][]byte{made("1 7 85 is_cpu_op=1")}, "its comm_type is missing; allowed: 0 (all-reduce), " +
+			"1 (reduce), 2 (all-gather), 3 (gather), 4 (scatter), 5 (broadcast), 6 (all-to-all), 7 and 8 (reduce-scatter), " +
+			"9 (barrier); a host's side of the operation is a node of type 4 (compute)"},
+		"no type": {[][]byte{made("1 0 0")}, "type 0; allowed: 1 (metadata), 2 and 3 (memory), 4 (compute), 5 (send), " +
+			"6 (receive), 7 (collective); leave the node out, or give it type 1"},
 		"JSON": {[][]byte{[]byte(`{"schema": "1.1.0-chakra.0.0.4", "nodes": []}`)}, "x.0.et:1:1: byte 0: the trace is in " +
 			"JSON; write it as protobuf"},
 		"dims": {[][]byte{made("1 7 0 comm_type=0 comm_size=1 involved_dim=10")}, "it is among some of 2 dimensions"},

@@ -67,7 +67,7 @@ func readTrace(data []byte, file string) (nodes []node, err error) {
 		nodes = append(nodes, x)
 	}
 	if len(data) == 0 {
-		return nil, fail(0, "the file is empty; it begins with what the trace says of itself")
+		return nil, fail(0, "the file is empty; it begins with the trace's metadata")
 	}
 	return nodes, nil
 }

@@ -21,7 +21,7 @@ type config struct {
 // none marks an option that is not given.
 const none = "none"
 
-// Params binds the parameters.
+// Params declares the options of chakra, each bound to a field of c.
 func (c *config) Params(p *scheme.Params) {
 	p.Text(&c.File, "file", "", "prefix of the traces: x for the files x.0.et, x.1.et, …, one per host",
 		"Weir").Required()

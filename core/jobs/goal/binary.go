@@ -91,7 +91,7 @@ func readBinary(data []byte, file string) (*job.Listed, error) {
 // readRank parses the rank in the bytes from … to−1.
 func (r *reader) readRank(b *job.Builder, rank, ranks, from, to int) error {
 	if to-from < 8 {
-		return r.errorf(from, "rank %d has %d B; it begins with 8 B that say how many nodes it has", rank, to-from)
+		return r.errorf(from, "rank %d has %d B; it begins with 8 B, the number of its nodes", rank, to-from)
 	}
 	n, roots := int(r.u32(from)), int(r.u32(from+4))
 	at := from + 8
@@ -122,7 +122,7 @@ func (r *reader) readRank(b *job.Builder, rank, ranks, from, to int) error {
 	}
 	for k := range roots {
 		if i := r.u32(first + 4*k); int(i) >= n || nodes[i].deps != 0 {
-			return r.errorf(first+4*k, "rank %d: %d is no node that comes after nothing", rank, i)
+			return r.errorf(first+4*k, "rank %d: %d is no node without dependencies", rank, i)
 		}
 	}
 	return nil
@@ -184,7 +184,7 @@ func (r *reader) readDependencies(b *job.Builder, nodes []node, rank, list, to i
 	}
 	for i := range nodes {
 		if x := &nodes[i]; x.deps != x.dependencies {
-			return r.errorf(x.offset, "node %d of rank %d comes after %d others, and says after %d", i, rank,
+			return r.errorf(x.offset, "node %d of rank %d has %d dependencies, but its count is %d", i, rank,
 				x.dependencies, x.deps)
 		}
 	}

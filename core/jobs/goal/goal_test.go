@@ -202,12 +202,12 @@ func TestBinaryErrors(t *testing.T) {
 		"place":      {at: 14, to: 9, want: "byte 14: rank 0 is from 9 to"},
 		"end":        {at: 27, to: 9, want: "byte 14: rank 0 is from 86 to"},
 		"nodes":      {at: ranks, to: 99, want: "rank 0 has 99 nodes, 4 of them first ones, and no room for them"},
-		"first":      {at: ranks + 8, to: 4, want: "rank 0: 4 is no node that comes after nothing"},
+		"first":      {at: ranks + 8, to: 4, want: "rank 0: 4 is no node without dependencies"},
 		"type":       {at: node + 4, to: 7, want: "node 0 of rank 0: type 7; 1 (send), 2 (recv) and 3 (calc) are allowed"},
 		"peer":       {at: node + 5, to: 8, want: "node 0 of rank 0: rank 8; 0 to 4 are allowed"},
 		"size":       {at: node + 16, to: 1, want: "node 0 of rank 0: a message of"},
 		"dependents": {at: node + 23, to: 99, want: "node 0 of rank 0 points to 99 numbers from 0 on, and the rank has"},
-		"count":      {at: node, to: 2, want: "node 0 of rank 0 comes after 0 others, and says after 2"},
+		"count":      {at: node, to: 2, want: "node 0 of rank 0 has 0 dependencies, but its count is 2"},
 		"shorter":    {cut: len(whole) - 1, want: "rank 4 is from"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -282,7 +282,7 @@ func TestNoWait(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = "rank 0 waits until a multiple of 1us, which GOAL cannot say"
+	const want = "rank 0 waits until a multiple of 1us, which GOAL cannot express"
 	if err := writeText(io.Discard, j); err == nil || err.Error() != want {
 		t.Error(err)
 	}

@@ -12,7 +12,7 @@ import (
 // config is the configuration of a job of a GOAL file.
 type config struct{ File string }
 
-// Params binds the parameters.
+// Params declares the options of goal, each bound to a field of c.
 func (c *config) Params(p *scheme.Params) {
 	p.Text(&c.File, "file", "", "GOAL file in the folder of the experiment, in text or binary form", "Weir").Required()
 }

@@ -25,7 +25,7 @@ func writeText(w io.Writer, p job.Program) error {
 				at := job.Ref{Lane: int32(lane), Op: int32(i)}
 				op := p.Op(r, at)
 				if op.Kind == job.Wait {
-					return fmt.Errorf("rank %d waits until a multiple of %v, which GOAL cannot say", r, op.Time)
+					return fmt.Errorf("rank %d waits until a multiple of %v, which GOAL cannot express", r, op.Time)
 				}
 				writeOp(b, name(at), op)
 			}

@@ -23,7 +23,7 @@ type Config struct {
 // defaults returns the parameters of the paper.
 func defaults() Config { return scheme.Defaults[Config]() }
 
-// Params binds the configuration.
+// Params declares the options of ndp, each bound to a field of c.
 func (c *Config) Params(p *scheme.Params) {
 	p.Packets(&c.Window, "initial_window", "30 packets",
 		"packets that a flow sends at line rate before it waits for PULLs; 0 packets: line rate × base RTT",
@@ -39,7 +39,7 @@ func (c *Config) Params(p *scheme.Params) {
 		"htsim ndp.h: DEFAULT_RTO_MIN, 5 ms; RFC 8985 §7: probe").Min("0s").Max("60s")
 	p.AddRule("rto_min", func() error {
 		if c.RTOMin > 0 && c.RTOMin < unit.Microsecond {
-			return fmt.Errorf("%v; 0s and 1us to 60s are possible", c.RTOMin)
+			return fmt.Errorf("%v; allowed: 0s, or 1us to 60s", c.RTOMin)
 		}
 		return nil
 	})
@@ -95,7 +95,7 @@ func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 	}
 	switch {
 	case f.Payload < 1 || f.Payload > 65000:
-		return nil, nil, fmt.Errorf("transport ndp: payload %d; 1 … 65000 bytes are possible", f.Payload)
+		return nil, nil, fmt.Errorf("transport ndp: payload %d; allowed: 1 … 65000 bytes", f.Payload)
 	case f.Size < 0:
 		return nil, nil, fmt.Errorf("transport ndp: a size of %d bytes", f.Size)
 	case c.Window == 0:

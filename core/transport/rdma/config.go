@@ -102,7 +102,7 @@ type Config struct {
 // Defaults returns the configuration of a RoCE NIC as in the HPCC simulator, with a retransmission timer.
 func Defaults() Config { return scheme.Defaults[Config]() }
 
-// Params binds the configuration.
+// Params declares the options of rdma, each bound to a field of c.
 func (c *Config) Params(p *scheme.Params) {
 	p.Text(&c.Recovery, "recovery", GoBackN, "loss recovery; go_back_n: resend all from the lost packet on; "+
 		"selective_repeat: resend lost packets; none: no recovery, for lossless networks",
@@ -341,7 +341,7 @@ func renew(f transport.Flow, c Config, old transport.EndpointPair) (*Sender, *Re
 			"above 0; they are %v and %v", c.LineRate, c.BaseRTT)
 	}
 	if f.Payload < 1 || f.Payload > 65000 {
-		return nil, nil, fmt.Errorf("transport rdma: payload %d; 1 … 65000 bytes are possible", f.Payload)
+		return nil, nil, fmt.Errorf("transport rdma: payload %d; allowed: 1 … 65000 bytes", f.Payload)
 	}
 	if f.Size < 0 {
 		return nil, nil, fmt.Errorf("transport rdma: a size of %d bytes", f.Size)

@@ -37,7 +37,7 @@ func (c *Config) bindTimeout(p *scheme.Params) {
 		When("recovery: selective_repeat", func() bool { return c.Recovery == SelectiveRepeat })
 	p.AddRule("rto_min", func() error {
 		if c.RTOMin > 0 && c.RTOMin < unit.Microsecond {
-			return fmt.Errorf("%v; 0s and 1us to 60s are possible", c.RTOMin)
+			return fmt.Errorf("%v; allowed: 0s, or 1us to 60s", c.RTOMin)
 		}
 		return nil
 	})

@@ -42,7 +42,7 @@ type Config struct {
 // Defaults returns the parameters of Linux 6.18 on an Ethernet without offloads.
 func Defaults() Config { return scheme.Defaults[Config]() }
 
-// Params binds the configuration except for the initial sequence numbers.
+// Params declares the options of tcp, each bound to a field of c. The initial sequence numbers are no options.
 func (c *Config) Params(p *scheme.Params) {
 	p.Rate(&c.Rate, "rate", "0bps", "rate at which the application writes payload; 0bps: no limit", "Weir")
 	p.Size(&c.Write, "write", "0 B", "payload that the application writes at a time, with Nagle's algorithm for data "+
@@ -196,7 +196,7 @@ func Scheme() transport.Scheme {
 // controller, or for options that do not go together.
 func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 	if f.Payload < 88 || f.Payload > 65483 {
-		return nil, nil, fmt.Errorf("transport tcp: payload %d; 88 … 65483 bytes are possible", f.Payload)
+		return nil, nil, fmt.Errorf("transport tcp: payload %d; allowed: 88 … 65483 bytes", f.Payload)
 	}
 	if f.CC == nil {
 		return nil, nil, fmt.Errorf("transport tcp: the flow has no congestion controller")

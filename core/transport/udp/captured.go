@@ -15,7 +15,7 @@ type capturedConfig struct {
 	Weir bool // in the lab the hosts are Weir's own
 }
 
-// Params binds the configuration.
+// Params declares the options of a captured flow, each bound to a field of c.
 func (c *capturedConfig) Params(p *scheme.Params) { transport.BindStack(p, &c.Weir) }
 
 // Traits returns which hosts run it in the lab.
@@ -43,7 +43,7 @@ func newCaptured(f transport.Flow, _ capturedConfig) (*capturedSender, *Receiver
 	for i, d := range *f.Script {
 		if d.Payload < MinCaptured || d.Payload > f.Payload || d.Offset < last {
 			return nil, nil, fmt.Errorf("transport udp: datagram %d of a capture has %d bytes of payload, %v after the start; "+
-				"%d … %d bytes are possible, in order of time", i, d.Payload, d.Offset, MinCaptured, f.Payload)
+				"allowed: %d … %d bytes, in order of time", i, d.Payload, d.Offset, MinCaptured, f.Payload)
 		}
 		last = d.Offset
 	}

@@ -22,7 +22,7 @@ type ControlledConfig struct {
 	Nacks       string // response to NACKs of the network: transport.NacksLoss …
 }
 
-// Params binds the configuration.
+// Params declares the options of udp_controlled, each bound to a field of c.
 func (c *ControlledConfig) Params(p *scheme.Params) {
 	p.Rate(&c.Rate, "rate", "0bps", "rate at which the application provides payload; 0bps: no limit", "Weir")
 	p.Packets(&c.ReportEvery, "report_every", "1 packet", "number of datagrams per report of the receiver", "Weir").
@@ -36,7 +36,7 @@ func (c *ControlledConfig) Params(p *scheme.Params) {
 		"Weir: as in rdma").Min("0s").Max("60s")
 	p.AddRule("rto_min", func() error {
 		if c.RTOMin > 0 && c.RTOMin < unit.Microsecond {
-			return fmt.Errorf("%v; 0s and 1us to 60s are possible", c.RTOMin)
+			return fmt.Errorf("%v; allowed: 0s, or 1us to 60s", c.RTOMin)
 		}
 		return nil
 	})
@@ -125,7 +125,7 @@ const longestWait = 20 * unit.Microsecond
 func NewControlled(f transport.Flow, c ControlledConfig) (*ControlledSender, *ControlledReceiver, error) {
 	switch {
 	case f.Payload < 1 || f.Payload > 65507:
-		return nil, nil, fmt.Errorf("transport udp_controlled: payload %d; 1 … 65507 bytes are possible", f.Payload)
+		return nil, nil, fmt.Errorf("transport udp_controlled: payload %d; allowed: 1 … 65507 bytes", f.Payload)
 	case f.CC == nil:
 		return nil, nil, fmt.Errorf("transport udp_controlled: the flow has no congestion controller")
 	case f.Size < 0:

@@ -31,7 +31,7 @@ type Config struct {
 	Weir      bool      // in the lab the hosts are Weir's own
 }
 
-// Params binds the configuration.
+// Params declares the options of udp, each bound to a field of c.
 func (c *Config) Params(p *scheme.Params) {
 	p.Rate(&c.Rate, "rate", "", "rate of payload", "Weir").Required().Min("1bps")
 	p.Text(&c.Pattern, "pattern", CBR, "times of datagrams; cbr: constant rate; burst: in bursts every interval; "+
@@ -81,7 +81,7 @@ func Scheme() transport.Scheme {
 // too short compared with a gap. A stop of 0 means no stop.
 func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 	if f.Payload < 1 || f.Payload > 65507 {
-		return nil, nil, fmt.Errorf("transport udp: payload %d; 1 … 65507 bytes are possible", f.Payload)
+		return nil, nil, fmt.Errorf("transport udp: payload %d; allowed: 1 … 65507 bytes", f.Payload)
 	}
 	if c.Pattern == OnOff && unit.TransmitTime(unit.Bytes(f.Payload), c.Rate)/gapsPerOn > c.On {
 		return nil, nil, fmt.Errorf("transport udp: on %v is less than 1/%d of the gap between datagrams at rate %v", c.On,

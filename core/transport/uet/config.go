@@ -72,7 +72,7 @@ type Config struct {
 // simulator is the prefix of the defaults' sources.
 const simulator = "UEC htsim uec.cpp: "
 
-// Params binds the configuration.
+// Params declares the options of uet, each bound to a field of c.
 func (c *Config) Params(p *scheme.Params) {
 	p.Text(&c.Control, "control", bySender, "congestion control; nscc: a window at the sender; rccc: credit from the "+
 		"receiver; both: a packet requires window and credit", "UEC htsim main_uec.cpp: -sender_cc_only").
@@ -215,7 +215,7 @@ func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 func renew(f transport.Flow, c Config, old transport.EndpointPair) (*Sender, *Receiver, error) {
 	switch {
 	case f.Payload < 1 || f.Payload > 65000:
-		return nil, nil, fmt.Errorf("transport uet: payload %d; 1 … 65000 bytes are possible", f.Payload)
+		return nil, nil, fmt.Errorf("transport uet: payload %d; allowed: 1 … 65000 bytes", f.Payload)
 	case f.Size < 0:
 		return nil, nil, fmt.Errorf("transport uet: a size of %d bytes", f.Size)
 	case f.Path.NICRate == 0:

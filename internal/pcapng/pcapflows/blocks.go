@@ -152,7 +152,7 @@ func (r *blockReader) readBlock(kind uint32, body []byte) error {
 			return r.fail("a section header of %d bytes", len(body)+12)
 		}
 		if major := r.order.Uint16(body[4:]); major != 1 {
-			return r.fail("version %d of pcapng; 1 is possible", major)
+			return r.fail("version %d of pcapng; allowed: 1", major)
 		}
 		r.priorInterfaces += len(r.section)
 		r.section = r.section[:0]
@@ -296,7 +296,7 @@ func (r *blockReader) readPCAP() error {
 		i.ticksPerSecond = 1e9
 	}
 	if major := r.order.Uint16(r.file[4:]); major != 2 {
-		return r.fail("version %d of pcap; 2 is possible", major)
+		return r.fail("version %d of pcap; allowed: 2", major)
 	}
 	for r.offset = pcapHeader; r.offset < int64(len(r.file)); {
 		r.number++

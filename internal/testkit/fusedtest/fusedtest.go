@@ -90,7 +90,7 @@ func CompareFused(t testing.TB, drive dataplanetest.ScriptRunner, schemes []data
 	parts := SortRoles(schemes)
 	for _, s := range parts.Offers {
 		if _, known := variations[s.Name]; !known {
-			t.Errorf("%s has a part in fused lists: say in vary how its parameters vary", s.Name)
+			t.Errorf("%s has a part in fused lists: set in vary how its parameters vary", s.Name)
 		}
 	}
 	for i, list := range listOrders(parts.Offers) {

@@ -73,7 +73,7 @@ type Config struct {
 	Enqueue bool // by the queue that a packet finds, not the one that it leaves behind
 }
 
-// Params binds the configuration.
+// Params declares the options of ecn, each bound to a field of c.
 func (c *Config) Params(p *scheme.Params) {
 	c.Thresholds.Params(p)
 	p.BoolWords(&c.Enqueue, [2]string{"dequeue", "enqueue"}, "at", "dequeue",
@@ -117,7 +117,7 @@ func (t *Thresholds) Traits() dataplane.Traits {
 	}}
 }
 
-// Params binds the thresholds.
+// Params declares the options of the thresholds of ecn, each bound to a field of t.
 func (t *Thresholds) Params(p *scheme.Params) {
 	p.Length(&t.Min, "kmin", "400KB", "length up to which no packet is marked, in bytes or packets",
 		"HPCC §5.1: 100 KB × rate/25 Gbps, at 100 Gbps")

@@ -55,7 +55,7 @@ var (
 	derivedAge = dataplane.DerivedTime{Published: 10 * unit.Millisecond, Min: unit.Microsecond}
 )
 
-// Params binds the configuration.
+// Params declares the options of conga, each bound to a field of c.
 func (c *config) Params(p *scheme.Params) {
 	derivedGap.BindParam(p, &c.Gap, "gap", "idle time that ends a flowlet", "CONGA §3.6").Max("10s")
 	p.Int(&c.Cells, "cells", "65536", "entries of the flowlet table, rounded up to a power of two",
@@ -178,7 +178,7 @@ func newProgram(site *dataplane.Site, c config) (*program, error) {
 	case place.Tiers != 2:
 		return nil, fmt.Errorf("conga needs a leaf-spine network; this one has %d tiers", place.Tiers)
 	case len(place.Up) > noFeedback:
-		return nil, fmt.Errorf("conga: %d uplinks; at most %d are possible", len(place.Up), noFeedback)
+		return nil, fmt.Errorf("conga: %d uplinks; allowed: at most %d", len(place.Up), noFeedback)
 	}
 	c.setDefaultTimes(site)
 	r := site.Random("conga")

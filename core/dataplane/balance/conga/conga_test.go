@@ -352,7 +352,7 @@ func TestLinkDown(t *testing.T) {
 func TestScheme_RejectsUnsuitableSites(t *testing.T) {
 	for want, where := range map[string]dataplanetest.SwitchPosition{
 		"conga needs a leaf-spine network; this one has 3 tiers": {Tiers: 3, Tier: 1, Leaves: 4, Up: 2},
-		"256 uplinks; at most 255 are possible":                  {Tiers: 2, Tier: 1, Leaves: 4, Up: 256},
+		"256 uplinks; allowed: at most 255":                      {Tiers: 2, Tier: 1, Leaves: 4, Up: 256},
 	} {
 		t.Run(want, func(t *testing.T) {
 			_, err := dataplanetest.NewSingleSwitch(conga.Scheme(), where)

@@ -38,7 +38,7 @@ func (g *program) Footprint() dataplane.Footprint {
 				Operations: []dataplane.Operation{{Kind: dataplane.Looping, What: "over the uplinks", Times: up}}},
 			port,
 			dataplane.Stage{Name: "feedback", Gress: in, Registers: []dataplane.RegisterUse{from,
-				{Name: "whose turn it is to be told", Cells: len(g.turns), Bits: dataplane.WidthOf(g.turns[0]), Reads: 1,
+				{Name: "next to notify", Cells: len(g.turns), Bits: dataplane.WidthOf(g.turns[0]), Reads: 1,
 					Writes: 1}},
 				Operations: []dataplane.Operation{feedback}})
 	}

@@ -16,7 +16,7 @@ type config struct {
 	Failover      unit.Time
 }
 
-// Params binds the configuration.
+// Params declares the options of drill, each bound to a field of c.
 func (c *config) Params(p *scheme.Params) {
 	p.Int(&c.Draws, "d", "2", "number of queues drawn at random for each packet",
 		"DRILL §3.2: DRILL(2,1)").Min("1").Max("64")

@@ -31,7 +31,7 @@ type config struct {
 	Failover unit.Time
 }
 
-// Params binds the configuration.
+// Params declares the options of ecmp, each bound to a field of c.
 func (c *config) Params(p *scheme.Params) {
 	p.BoolWords(&c.CRC16, [2]string{"mixed", "crc16"}, "hash", "mixed",
 		"hash function; mixed: every bit of the 5-tuple affects every bit of the hash, with a seed per switch; crc16: "+

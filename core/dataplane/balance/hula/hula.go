@@ -43,8 +43,8 @@ type config struct {
 	OnlyBest bool      // probes that do not change a switch's table are not forwarded
 }
 
-// Default times (HULA §3.4), and the max part of the slowest link, 1/probeShare, for the probes of all leaves with a
-// derived period.
+// Default times (HULA §3.4), and the maximum part of the slowest link, 1/probeShare, for the probes of all leaves with
+// a derived period.
 var (
 	derivedProbe = dataplane.DerivedTime{Published: 200 * unit.Microsecond, Min: unit.Microsecond}
 	derivedGap   = dataplane.DerivedTime{Published: 100 * unit.Microsecond}
@@ -55,7 +55,7 @@ const probeShare = 20
 // ProbeCounters count the probes of a switch: sent as a ToR, received, and forwarded.
 type ProbeCounters struct{ Sent, Received, Forwarded uint64 }
 
-// Params binds the configuration.
+// Params declares the options of hula, each bound to a field of c.
 func (c *config) Params(p *scheme.Params) {
 	derivedProbe.BindParam(p, &c.Probe, "probe", "period between probes of a leaf, derived so that the probes of all "+
 		"leaves use at most 5 % of the slowest link", "HULA §3.4").Max("10s")
@@ -148,7 +148,7 @@ func newProgram(site *dataplane.Site, c config) (*Program, error) {
 	case err != nil:
 		return nil, fmt.Errorf("hula needs a fat tree of two or three tiers: %w", err)
 	case place.Leaves > maxToRs:
-		return nil, fmt.Errorf("hula: %d leaves; at most %d are possible", place.Leaves, maxToRs)
+		return nil, fmt.Errorf("hula: %d leaves; allowed: at most %d", place.Leaves, maxToRs)
 	}
 	c.setDefaultTimes(site, place.Leaves)
 	r := site.Random("hula")

@@ -374,7 +374,7 @@ func TestScheme_RejectsUnsuitableSites(t *testing.T) {
 		}
 	}
 	if _, err := dataplanetest.NewSingleSwitch(hula.Scheme(), leaf, "probe", "1ns"); err == nil ||
-		!strings.Contains(err.Error(), "1ns: 1us and more are possible, or 0s") {
+		!strings.Contains(err.Error(), "1ns; allowed: 1us and more, or 0s") {
 		t.Errorf("a probe period of 1 ns: %v", err)
 	}
 }

@@ -33,7 +33,7 @@ type config struct {
 // derivedGap is the default gap.
 var derivedGap = dataplane.DerivedTime{Published: 500 * unit.Microsecond}
 
-// Params binds the configuration.
+// Params declares the options of letflow, each bound to a field of c.
 func (c *config) Params(p *scheme.Params) {
 	derivedGap.BindParam(p, &c.Gap, "gap", "idle time that ends a flowlet", "LetFlow §5").Max("10s")
 	p.Int(&c.Cells, "cells", "65536", "entries of the flowlet table, rounded up to a power of two",

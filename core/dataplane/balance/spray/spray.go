@@ -24,7 +24,7 @@ type config struct {
 	Failover unit.Time
 }
 
-// Params binds the configuration.
+// Params declares the options of spray, each bound to a field of c.
 func (c *config) Params(p *scheme.Params) {
 	p.Text(&c.Order, "order", Permutation,
 		"order of the ports; permutation: each port once in a random order, then a new random order; round_robin: in "+

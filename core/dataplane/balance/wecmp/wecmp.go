@@ -29,7 +29,7 @@ type config struct {
 	Failover unit.Time
 }
 
-// Params binds the configuration.
+// Params declares the options of wecmp, each bound to a field of c.
 func (c *config) Params(p *scheme.Params) {
 	scheme.MapOf(p, &c.Weights, parsePort, scheme.Ints, "weights",
 		"weights from 0 to 1000 by number of the port; ports that are not given have weight 1; without any weight, the "+
@@ -73,7 +73,7 @@ func newProgram(site *dataplane.Site, c config) (*program, error) {
 	}
 	for _, x := range c.Weights {
 		if x.Key >= site.Ports {
-			return nil, fmt.Errorf("wecmp: \"%d\" is not a port; 0 … %d are possible", x.Key, site.Ports-1)
+			return nil, fmt.Errorf("wecmp: \"%d\" is not a port; allowed: 0 … %d", x.Key, site.Ports-1)
 		}
 		w.weight[x.Key] = uint64(x.Value)
 	}

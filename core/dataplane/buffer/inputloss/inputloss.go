@@ -21,7 +21,7 @@ type Config struct{ Probability float64 }
 // Traits returns that it drops packets regardless of the queues.
 func (*Config) Traits() dataplane.Traits { return dataplane.Traits{DropsEarly: true} }
 
-// Params binds the configuration.
+// Params declares the options of loss, each bound to a field of c.
 func (c *Config) Params(p *scheme.Params) {
 	p.Share(&c.Probability, "probability", "", "probability that an arriving packet is lost",
 		"Weir").Required().Min("0%").Max("100%")

@@ -74,7 +74,7 @@ func (*config) Traits() dataplane.Traits {
 	return dataplane.Traits{WhyNotStandalone: "it pauses neighbours, which must support PFC", Pauses: true}
 }
 
-// Params binds the configuration.
+// Params declares the options of pfc, each bound to a field of c.
 func (c *config) Params(p *scheme.Params) {
 	p.Text(&c.Trigger, "trigger", triggerShare,
 		"limit above which an ingress queue pauses its neighbour; share: a share of the free shared buffer; shift: the "+
@@ -117,7 +117,7 @@ func (c *config) Params(p *scheme.Params) {
 // parseClass parses the number of a class, 0 to tm.Classes−1.
 func parseClass(s string) (int, error) {
 	if len(s) != 1 || s[0] < '0' || s[0] >= '0'+tm.Classes {
-		return 0, fmt.Errorf("%q is not a class; 0 … %d are possible", s, tm.Classes-1)
+		return 0, fmt.Errorf("%q is not a class; allowed: 0 … %d", s, tm.Classes-1)
 	}
 	return int(s[0] - '0'), nil
 }
@@ -138,7 +138,7 @@ func newProgram(site *dataplane.Site, c config) (dataplane.Program, error) {
 	own := !p.buffer.HasSize()
 	if own && c.Trigger != triggerStatic {
 		return nil, fmt.Errorf("pfc: its threshold is a part of the free buffer: put shared_buffer before it in the list, " +
-			"or say trigger: static and xoff")
+			"or set trigger: static and xoff")
 	}
 	classes, err := c.protectedClasses(max(site.Queues, 1))
 	if err != nil {

@@ -16,7 +16,7 @@ func (c *Config) Traits() dataplane.Traits {
 		DropsEarly: true, MaxBacklog: c.maxBacklog, MaxQueue: c.maxQueue}
 }
 
-// Params binds the configuration.
+// Params declares the options of shared_buffer, each bound to a field of c.
 func (c *Config) Params(p *scheme.Params) {
 	p.Size(&c.Size, "size", "32MB", "size of the whole buffer", "HPCC §5.1").Min("1 B").Max("1000GB")
 	p.Size(&c.Reserved, "reserved", "4KiB",

@@ -31,7 +31,7 @@ type config struct {
 // Traits returns that it drops packets where queues grow.
 func (*config) Traits() dataplane.Traits { return dataplane.Traits{DropsEarly: true} }
 
-// Params binds the configuration.
+// Params declares the options of csfq, each bound to a field of c.
 func (c *config) Params(p *scheme.Params) {
 	c.Config.Params(p)
 	p.Time(&c.K, "k", "100ms", "K: averaging constant of a user's rate", "CSFQ: simulations").Min("1us")

@@ -30,7 +30,7 @@ type config struct {
 // Traits returns that it first drops packets of users above their fair share, if the port has a buffer.
 func (*config) Traits() dataplane.Traits { return dataplane.Traits{DropsEarly: true} }
 
-// Params binds the configuration.
+// Params declares the options of fdpa, each bound to a field of c.
 func (c *config) Params(p *scheme.Params) {
 	c.Config.Params(p)
 	p.Time(&c.K, "k", "100ms", "averaging constant of a user's rate", "Weir").Min("1us")

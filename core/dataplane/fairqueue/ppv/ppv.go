@@ -43,7 +43,7 @@ func (*Config) Traits() dataplane.Traits { return dataplane.Traits{DropsEarly: t
 // maxRegions limits the number of regions.
 const maxRegions = 1 << 12
 
-// Params binds the configuration.
+// Params declares the options of ppv, each bound to a field of c.
 func (c *Config) Params(p *scheme.Params) {
 	c.Config.Params(p)
 	p.Time(&c.K, "k", "100ms", "averaging constant of a user's rate", "Weir; CSFQ: K").Min("1us")
@@ -71,7 +71,7 @@ func (c *Config) Params(p *scheme.Params) {
 		case c.To <= c.From:
 			return fmt.Errorf("%v is not above from (%v): all packets would have one value", c.To, c.From)
 		case n > maxRegions:
-			return fmt.Errorf("%d values; at most %d are possible", n, maxRegions)
+			return fmt.Errorf("%d values; allowed: at most %d", n, maxRegions)
 		}
 		return nil
 	})

@@ -33,7 +33,7 @@ type Config struct {
 // Traits returns that it drops packets where queues grow.
 func (*Config) Traits() dataplane.Traits { return dataplane.Traits{DropsEarly: true} }
 
-// Params binds the configuration.
+// Params declares the options of rainbow, each bound to a field of c.
 func (c *Config) Params(p *scheme.Params) {
 	c.Config.Params(p)
 	p.Time(&c.K, "k", "100ms", "averaging constant of a user's rate", "Weir; CSFQ: K").Min("1us")

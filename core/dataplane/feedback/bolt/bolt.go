@@ -18,7 +18,7 @@ type config struct {
 	TOS          int
 }
 
-// Params binds the configuration.
+// Params declares the options of bolt, each bound to a field of c.
 func (c *config) Params(p *scheme.Params) {
 	p.Depth(&c.Threshold, "threshold", "2 packets", "CC_THRESHOLD: queue from which on the switch notifies senders",
 		"Bolt simulator bolt-pru-benchmarks.cc: 3 KB with packets of 1500").Min("1 B")

@@ -33,7 +33,7 @@ type Options struct {
 	Flows, TOS            int
 }
 
-// Params binds the options.
+// Params declares the options of fast_cnp, each bound to a field of o.
 func (o *Options) Params(p *scheme.Params) {
 	o.Thresholds.Params(p)
 	p.BoolWords(&o.Enqueue, [2]string{"dequeue", "enqueue"}, "at", "dequeue",

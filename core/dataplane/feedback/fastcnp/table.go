@@ -2,7 +2,7 @@ package fastcnp
 
 import "weir/core/unit"
 
-// maxFlows is the max size of a table.
+// maxFlows is the maximum size of a table.
 const maxFlows = 1 << 20
 
 // ways is the number of entries in a set; a flow may be in any of them.

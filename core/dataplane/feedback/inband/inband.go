@@ -85,7 +85,7 @@ const (
 	fractionUS = "us"
 )
 
-// Params binds the configuration.
+// Params declares the options of telemetry, each bound to a field of c.
 func (c *Config) Params(p *scheme.Params) {
 	var formats []string
 	for _, x := range telemetry.Profiles {
