@@ -270,8 +270,8 @@ func (s *sweepSection) keepCombinations(d *reader, root *document.Node, combinat
 	return kept, true
 }
 
-// failIdleOmission reports that entry k of without omits no point: it matches no combination, or only those that earlier
-// entries omit.
+// failIdleOmission reports that entry k of without omits no point: it matches no combination, or only those that
+// earlier entries omit.
 func (s *sweepSection) failIdleOmission(d *reader, k, combinations int) {
 	for i := range combinations {
 		if s.omissions[k].Matches(s.coordinates(i)) {

@@ -25,11 +25,12 @@ type host struct {
 	failed      error           // an endpoint could not be made
 	jobs        *ranks          // ranks of jobs that are here; nil: no rank
 
-	ready      int32 // first slot of the ring of those that may send, −1: the ring is empty
-	readyTail  int32
-	lastReply  int32            // last slot of the ring that sends replies, if there are two
-	held       []int32          // slots that may send but have a paused class
-	sends      timerheap.Heap   // slots that will send later, and flows that will begin; entries with another time are stale
+	ready     int32 // first slot of the ring of those that may send, −1: the ring is empty
+	readyTail int32
+	lastReply int32   // last slot of the ring that sends replies, if there are two
+	held      []int32 // slots that may send but have a paused class
+	// slots that will send later, and flows that will begin; entries with another time are stale
+	sends      timerheap.Heap
 	timers     timerheap.Heap   // likewise
 	expiry     unit.Time        // when a pause ends by itself
 	stall      unit.Time        // when a stall ends; Never: no stall

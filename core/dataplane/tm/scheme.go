@@ -69,8 +69,8 @@ func (c *wrr) Params(p *scheme.Params) {
 // Traits returns that it takes turns.
 func (c *wrr) Traits() Traits { return Traits{Turns: c.turnPackets} }
 
-// turnPackets returns the maximum number of packets of each queue in its turn, by default 1. Weights of queues that do not
-// exist do not count.
+// turnPackets returns the maximum number of packets of each queue in its turn, by default 1. Weights of queues that do
+// not exist do not count.
 func (c *wrr) turnPackets(queues int) []int64 {
 	turns := make([]int64, queues)
 	for i := range turns {

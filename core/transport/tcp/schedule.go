@@ -82,7 +82,8 @@ func (s *Sender) planNext(now unit.Time) {
 }
 
 // scheduleResent plans a segment that was sent before: a probe of TLP, or a lost segment. A lost segment goes at the
-// time ready, a probe now. room is the free part of the congestion window in packets. It reports whether it has planned one.
+// time ready, a probe now. room is the free part of the congestion window in packets. It reports whether it has planned
+// one.
 func (s *Sender) scheduleResent(now, ready unit.Time, room int) bool {
 	if s.tlp.sendLast && s.queue.len() > 0 {
 		s.plan.action, s.plan.sendAt, s.plan.segment = sendResent, now, s.queue.end-1
@@ -98,8 +99,8 @@ func (s *Sender) scheduleResent(now, ready unit.Time, room int) bool {
 }
 
 // scheduleNew plans new data or FIN for the time ready, and reports whether it has planned a segment. left is the
-// amount of data in bytes, open the free part of the peer's window in bytes, room the free part of the congestion window in
-// packets.
+// amount of data in bytes, open the free part of the peer's window in bytes, room the free part of the congestion
+// window in packets.
 func (s *Sender) scheduleNew(now, ready unit.Time, left, open int64, room int, fin bool) bool {
 	if s.burst.left == 0 || left < s.burst.left || s.limitsBursts && room <= 0 {
 		s.burst.segments = 0

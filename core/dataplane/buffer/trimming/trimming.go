@@ -30,9 +30,9 @@ type Config struct {
 	MarkHosts bool
 }
 
-// Traits returns that the program trims if Trim is set, marks unless kmin is beyond the queue, always drops where queues
-// grow, and has queues with limits of their own. It cannot run standalone, because hosts must support trimmed packets.
-// Traits also has the max queueing delay and the max backlog of a port.
+// Traits returns that the program trims if Trim is set, marks unless kmin is beyond the queue, always drops where
+// queues grow, and has queues with limits of their own. It cannot run standalone, because hosts must support trimmed
+// packets. Traits also has the max queueing delay and the max backlog of a port.
 func (c *Config) Traits() dataplane.Traits {
 	t := dataplane.Traits{WhyNotStandalone: dataplane.NotifiesHosts, DropsEarly: true, LimitsQueues: true, Trims: c.Trim,
 		MaxQueueDelay: unit.Time(c.Queue * float64(c.RTT)), MaxBacklog: c.maxBacklog}
