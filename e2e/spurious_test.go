@@ -245,4 +245,4 @@ func drawWaits(t *testing.T, seed uint64, count int) {
 }
 
 // In a network that neither loses nor reorders packets no timer sends one twice, whatever the controller.
-func TestNothingSentTwice(t *testing.T) { drawWaits(t, 1, 10) }
+func TestTimers_CauseNoSpuriousRetransmissions(t *testing.T) { drawWaits(t, 1, 10) }

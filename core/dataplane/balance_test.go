@@ -176,7 +176,7 @@ func TestDrill_TwoChoicesKeepQueuesEven(t *testing.T) {
 	}
 }
 
-func TestBalanceAllocatesNothing(t *testing.T) {
+func TestBalance_DoesNotAllocate(t *testing.T) {
 	for _, s := range []dataplane.Scheme{letflow.Scheme(), wecmp.Scheme(), drill.Scheme()} {
 		b := newBalanced(t, s, same(4, unit.Gbps))
 		for i := range uint32(2000) {
@@ -241,7 +241,7 @@ func across(a *dataplanetest.SingleSwitch, flow uint32) {
 // leaves is a leaf of eight with 16 uplinks.
 var leaves = dataplanetest.SwitchPosition{Tiers: 2, Tier: 1, Leaves: 8, Up: 16}
 
-func TestTreeBalanceAllocatesNothing(t *testing.T) {
+func TestTreeBalance_DoesNotAllocate(t *testing.T) {
 	for _, s := range []dataplane.Scheme{conga.Scheme(), hula.Scheme()} {
 		a, err := dataplanetest.NewSingleSwitch(s, leaves)
 		if err != nil {

@@ -260,7 +260,7 @@ func meshOf(seed uint64, n int, window unit.Time, pieces bool, pools []*packet.P
 
 // What each node sees, and when, does not depend on how the network is cut into
 // groups and windows, nor on where the run stops and goes on.
-func TestGroupingChangesNothing(t *testing.T) {
+func TestEvents_AreIndependentOfGroupsAndWindows(t *testing.T) {
 	for seed := range uint64(40) {
 		want, f0, pool := mesh(seed, 9, 0, false)
 		if pool.LiveCount() != 0 {

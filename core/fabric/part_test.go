@@ -32,7 +32,7 @@ func backwards(parts int) func(func(int)) {
 }
 
 // What each node sees, and when, does not depend on the parts, nor on which of them is first.
-func TestPartsChangeNothing(t *testing.T) {
+func TestEvents_AreIndependentOfParts(t *testing.T) {
 	crossed := 0
 	for seed := range uint64(8) {
 		for _, window := range []unit.Time{0, 100 * unit.Nanosecond, 2 * unit.Microsecond} {

@@ -262,7 +262,7 @@ func TestFormatRates(t *testing.T) {
 	}
 }
 
-func TestFormatAllocatesNothing(t *testing.T) {
+func TestFormat_DoesNotAllocate(t *testing.T) {
 	for _, name := range []string{"hpcc", "int-md", "ioam", "ifa-ext"} {
 		t.Run(name, func(t *testing.T) {
 			f := newFormat(t, name)

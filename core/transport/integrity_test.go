@@ -240,7 +240,7 @@ func TestIntegrityErrors(t *testing.T) {
 	}
 }
 
-func TestSealAllocatesNothing(t *testing.T) {
+func TestSeal_DoesNotAllocate(t *testing.T) {
 	x, r := ends(t, &Flow{}, "")
 	p := answer(r, 0)
 	if n := testing.AllocsPerRun(1000, func() {

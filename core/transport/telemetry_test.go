@@ -180,7 +180,7 @@ func (r *fixedReceiver) Coalesce(most int) int { return min(most, 2) }
 
 // A scheme with a part at the receiver: telemetry is for that, windows come back. What
 // does not fit is the largest.
-func TestReceiverTells(t *testing.T) {
+func TestReceiver_ReturnsWindowsFromTelemetry(t *testing.T) {
 	part := &fixedReceiver{next: 50 * us}
 	s := &cc.Scheme{Telemetry: telemetry.HopRecords, Receiver: func(cc.Flow, scheme.Config, *cc.Host) (cc.Receiver,
 		error) {

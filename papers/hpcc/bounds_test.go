@@ -166,7 +166,7 @@ func TestSender_HoldsModelInvariants(t *testing.T) {
 	}
 }
 
-func TestOnAckAllocatesNothing(t *testing.T) {
+func TestOnAck_DoesNotAllocate(t *testing.T) {
 	for name, c := range controllers(t, newFlow(), nil) {
 		hops := []telemetry.Hop{hop(1, 0, 0, 0), hop(2, 0, 0, 0)}
 		a := cc.Ack{Telemetry: cc.Telemetry{Hops: hops, Load: 1}, Feedback: cc.Feedback{Window: 5000}}

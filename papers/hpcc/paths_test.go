@@ -52,7 +52,7 @@ func TestPathsAreSeparate(t *testing.T) {
 }
 
 // Of more paths than there is room for, the one that was not seen for the longest time makes room.
-func TestMostPaths(t *testing.T) {
+func TestPaths_ReplaceOldestAboveMaximum(t *testing.T) {
 	s := newSender(t, newFlow(), nil)
 	for i := range int64(3 * telemetry.MaxPaths) {
 		now := unit.Time(i) * us

@@ -137,7 +137,7 @@ func (v *victim) Receive(now unit.Time, p *packet.Packet) bool {
 // send and timer of the sender; the flow ends in the picosecond in which it ends without the
 // attack, or where what was altered is dropped. Without a key forgeries are believed.
 // TestAttacksFull has longer flows, and every attack without a key.
-func TestSeal_AttacksChangeNothingWithKey(t *testing.T) { attacks(t, "2100kB", "forge") }
+func TestSeal_KeyDefeatsAttacks(t *testing.T) { attacks(t, "2100kB", "forge") }
 
 // attacks runs every attack on flows of a size with a key, and the open ones without a key, too.
 func attacks(t *testing.T, size string, openModes ...string) {

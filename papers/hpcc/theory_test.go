@@ -178,7 +178,7 @@ func (n *network) worst(flow int) float64 {
 // {1, 2}, {2} at 100, 100, 50. The first update fills resource 1 and halves its flows; then
 // the third goes 33, 40, 44.4, … towards 50, and the gap halves, since the second, which
 // no longer moves, has half of resource 2.
-func TestAtMostIUpdates(t *testing.T) {
+func TestTheory_NeedsOneUpdatePerResource(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 7))
 	for range 50 {
 		resources := 1 + random.IntN(5)

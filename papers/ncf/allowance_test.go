@@ -33,7 +33,7 @@ func hostile(t *testing.T, s setup, flows, packets int, times float64) (r *rig, 
 
 // Senders that ignore NACKs and go on at ten times the port's rate: NACKs are at most twice the packets that leave and
 // the first flights, whatever the flows, rates and buffers; what is beyond is dropped in silence, and counted.
-func TestAllowanceHostile(t *testing.T) {
+func TestAllowance_BoundsNacksToUnresponsiveSenders(t *testing.T) {
 	for _, x := range []struct {
 		flows  int
 		rate   unit.Rate
@@ -112,7 +112,7 @@ func TestAllowance_LimitsAndRegainsNacks(t *testing.T) {
 }
 
 // A packet that is evicted did not leave: it takes a NACK of its flow, and gives none back.
-func TestEvictedGiveNothing(t *testing.T) {
+func TestAllowance_EvictedPacketsReturnNoNack(t *testing.T) {
 	r := newRig(t, setup{ports: 3, queues: 3, given: []string{"memory", "100kB", "least", "15kB", "top", "0"}})
 	now := r.fatten(ms, 1, 2, 9, 30)
 	for i := range 88 {

@@ -207,7 +207,7 @@ func paid(t *testing.T, keeps int, given ...string) (told, reclaimed []unit.Time
 
 // §4.4: elephants that keep to their balance are throttled for mice, by reclaimed memory and by notices alike,
 // until the time is over, or until there were too many mice; those that exceed it pay for themselves.
-func TestNobodyElsePays(t *testing.T) {
+func TestBudget_EndsThrottlingOfBalancedElephants(t *testing.T) {
 	const all = 50 * ms
 	for _, c := range []struct {
 		name     string

@@ -152,7 +152,7 @@ func TestEchoWindow(t *testing.T) {
 
 // Who has not negotiated ECN gets none: no segment with ECT(0), or one with ECT(1) or AE; nor a flow whose
 // acknowledgements take another way, nor one of another port. Other transports keep their NACKs.
-func TestEchoNobody(t *testing.T) {
+func TestEcho_SkipsFlowsWithoutClassicECN(t *testing.T) {
 	tos := func(x uint8) func(p *packet.Packet) { return func(p *packet.Packet) { p.TOS = x } }
 	ae := func(p *packet.Packet) { p.TCP.Present |= packet.HasAE }
 	none := func(*packet.Packet) {}

@@ -110,7 +110,7 @@ func TestFlowsMatchMeters(t *testing.T) {
 
 // What a sender can do about its flows gets it no activity below that of its fair part: the sum over the
 // flows that do not lose, each up to where it would, is never above what the activity stands for.
-func TestFlowsGainNothing(t *testing.T) {
+func TestFlows_SplittingDoesNotLowerActivity(t *testing.T) {
 	const places = 64
 	random := unit.NewRandom(5, "flows")
 	for trial := range 40 {

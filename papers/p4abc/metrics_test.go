@@ -16,7 +16,7 @@ var _ dataplane.Metered = (*Program)(nil)
 
 // The most active come first, whether they are aggregates or single sources; a number that
 // goes to another address has sent nothing.
-func TestMostActive(t *testing.T) {
+func TestProgram_ListsMostActiveUsersFirst(t *testing.T) {
 	book := packet.NewBook()
 	for i := range byte(6) {
 		book.Add(netip.AddrFrom4([4]byte{10, 0, i, 1}), netip.Addr{})

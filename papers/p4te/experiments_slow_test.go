@@ -14,7 +14,7 @@ import (
 func TestOptionsFull(t *testing.T) { optionsShow(t) }
 
 // Both distributions of sizes, with five seeds.
-func TestNothingIsECMPFull(t *testing.T) { nothingIsECMP(t) }
+func TestDisabledParts_EqualECMPFull(t *testing.T) { checkEqualsECMP(t) }
 
 func TestVariantsFull(t *testing.T) {
 	allFlowsEnd(t, map[string][]string{

@@ -71,12 +71,12 @@ func optionsShow(t *testing.T, set ...string) {
 
 // Without its parts P4TE is ECMP, flow by flow: it has ecmp's paths, and its frames no headers. Another hash was up to
 // 20 % better or worse.
-func TestNothingIsECMP(t *testing.T) {
-	nothingIsECMP(t, "repeat=1", "sizes=websearch")
+func TestDisabledParts_EqualECMP(t *testing.T) {
+	checkEqualsECMP(t, "repeat=1", "sizes=websearch")
 }
 
-// nothingIsECMP compares P4TE without its parts with ECMP, with the given settings.
-func nothingIsECMP(t *testing.T, set ...string) {
+// checkEqualsECMP compares P4TE without its parts with ECMP, with the given settings.
+func checkEqualsECMP(t *testing.T, set ...string) {
 	t.Helper()
 	seen := 0
 	for _, c := range runtest.ExecuteAll(t, library(), "p4te/ablation", experiment.Options{Quick: true,

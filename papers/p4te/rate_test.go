@@ -431,7 +431,7 @@ func testWithinALeaf(t *testing.T, within bool) {
 
 // Marks: a packet for which the rate is lowered is marked, once in B bytes, and that is all that a sender sees: fake
 // ACKs end at its leaf, and windows stay as they are.
-func TestMarksAlone(t *testing.T) {
+func TestMarks_LeaveWindowsUnchanged(t *testing.T) {
 	x := newStation(t, 1, "bytes", "3000 B", "within_leaf", "true", "rate", "marks")
 	x.pass(0, x.segment(a, b, 100, 0, 0, packet.SYN))
 	x.pass(1, x.segment(b, a, 900, 101, 0, packet.SYN|packet.ACK))

@@ -232,7 +232,7 @@ func TestLoad_ReadsVariantsOfFigure4(t *testing.T) {
 // TestLoad_SetChangesValues: --set reaches keys, sweep keys, named entries; its mistakes are errors.
 // A scheme without parameters is a parameter itself; defaults of a sweep's block stand
 // once.
-func TestParametersOfNone(t *testing.T) {
+func TestParameters_IncludeSchemesWithoutOptions(t *testing.T) {
 	s := plantest.Load(t, room(),
 		small+smallTraffic+"sweep: {rate: [1Mbps], scheme: {plain: {switch: [forward]}, abc: {switch: "+
 			"[forward, abc]}}}\nmeasure: [drops]\n", experiment.Options{})

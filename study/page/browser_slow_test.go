@@ -263,8 +263,8 @@ func (b *browser) picture(name string) {
 	}
 }
 
-// mostTabs is how often the tab key is pressed on a page.
-const mostTabs = 25
+// maxTabs is how often the tab key is pressed on a page.
+const maxTabs = 25
 
 // keyboard goes about with keys: the content comes first, then all in the order in which it stands, and where one is
 // can be seen.
@@ -274,7 +274,7 @@ func (b *browser) keyboard(pages []string) {
 	for _, path := range pages {
 		b.do(chromedp.Navigate(b.url + path))
 		last := -1
-		for range mostTabs {
+		for range maxTabs {
 			b.do(chromedp.KeyEvent("\t"))
 			where := eval[[]any](b, `(() => {
 				const e = document.activeElement, s = getComputedStyle(e);

@@ -375,8 +375,8 @@ func TestManyResults(t *testing.T) {
 	s := serve(t, dir)
 	_, body, _ := s.get("/results")
 	has(t, "the list", body, "1002 results", "1 to 50", "page 1 of 21")
-	if n := s.Read(); n != page.MostListed {
-		t.Errorf("%d folders were read, and %d are shown", n, page.MostListed)
+	if n := s.Read(); n != page.MaxListed {
+		t.Errorf("%d folders were read, and %d are shown", n, page.MaxListed)
 	}
 	_, body, _ = s.get("/results?find=many0123")
 	has(t, "the list", body, "p4abc-many0123-0123", "1 of 1002 results")
@@ -386,7 +386,7 @@ func TestManyResults(t *testing.T) {
 	if n := strings.Count(body, `<li><a href="/results/`); n != many+2 {
 		t.Errorf("of %d results the list of names has %d", many+2, n)
 	}
-	if n := s.Read(); n > 2*page.MostListed+1 {
+	if n := s.Read(); n > 2*page.MaxListed+1 {
 		t.Errorf("%d folders were read for the names", n)
 	}
 	_, body, _ = s.get("/results?show=changed")

@@ -116,7 +116,7 @@ func TestMisdeliveredBehindWarmup(t *testing.T) {
 }
 
 // Where flows arrive as they should, no packet is dropped for this reason, and the run ends as before.
-func TestNothingMisdelivered(t *testing.T) {
+func TestStrays_AreAbsentInCorrectExperiments(t *testing.T) {
 	for i, keys := range transports {
 		t.Run(fmt.Sprint(i, " ", keys), func(t *testing.T) {
 			c := configuredBy(t, strings.NewReplacer("TRAFFIC", keys+", from: a, to: b, size: 100kB, start: 0s", "WARMUP",

@@ -38,7 +38,7 @@ func TestDocuments_MatchGoldenFiles(t *testing.T) {
 const hostileDocument = "\\input{/etc/passwd} %$#_{}~^&<b>|`x`*y*[z](u)!\x1b]0;x\a\u202e--\"日本µ≤\n\n# no"
 
 // What others wrote is no markup: pipes do not make columns, and no character is a command.
-func TestHostileDocuments(t *testing.T) {
+func TestMarkdown_EscapesHostileTexts(t *testing.T) {
 	o := tableOutcome(t, judged)
 	for _, r := range o.Runs {
 		r.Point[0].Text = "[" + r.Point[0].Text + hostileDocument

@@ -121,7 +121,7 @@ func named(n int) (all []string) {
 }
 
 // Of a measure that is not by traffic the first group is drawn, and the plot says which others are not.
-func TestFirstGroupIsSaid(t *testing.T) {
+func TestFigure_NoteNamesOmittedGroups(t *testing.T) {
 	f := figureOf(t, plots.Plot{X: "n", Y: "queue", Lines: []string{"scheme"}}, swept([]float64{1, 2},
 		[]string{"abc"}, 2))
 	if !strings.Contains(f.Note, "only mean is shown, not p99") {

@@ -257,7 +257,7 @@ func TestTooFewSamples(t *testing.T) {
 }
 
 // Without the simulator's results the lab's stand alone, and nothing is judged.
-func TestLabAlone(t *testing.T) {
+func TestLab_WithoutSimulatorResultsIsNotCompared(t *testing.T) {
 	o := labOutcome(t)
 	o.Counterpart = nil
 	text := FormatText(o)

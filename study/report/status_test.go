@@ -26,7 +26,7 @@ func TestAlignedNamed(t *testing.T) {
 
 // The end of a report says how many iterations of a job were taken from another one, or why none was; once for all runs
 // of which the same is true.
-func TestIterationsTold(t *testing.T) {
+func TestDescribeStatus_ReportsSkippedIterations(t *testing.T) {
 	run := func(i *results.Iterations) *results.Run {
 		return &results.Run{End: results.End{Reason: "all flows done", Iterations: i}}
 	}
@@ -48,7 +48,7 @@ func TestIterationsTold(t *testing.T) {
 }
 
 // A run in which packets arrived where no endpoint expects them is named, with their number.
-func TestNotExpectedTold(t *testing.T) {
+func TestDescribeStatus_ReportsUnexpectedPackets(t *testing.T) {
 	of := func(drops ...results.Count) *results.Run {
 		return &results.Run{Seed: 3, End: results.End{Reason: "all flows done"}, Drops: drops}
 	}

@@ -240,7 +240,7 @@ groups: {all: "*"}
 
 // Measures of listed flows, packet by packet, have nothing to do with a job's messages, though some of these begin with
 // the run, and end before its warm-up does.
-func TestJobBesideWatchedFlows(t *testing.T) {
+func TestJob_IgnoresMeasuresOfOtherFlows(t *testing.T) {
 	const job = `warmup: 30us
 traffic:
   - {name: x, job: {all_reduce: {size: 30kB, iterations: 3, align: 1ms}}, transport: rdma, cc: dctcp}
@@ -404,7 +404,7 @@ network: `+network+"\n"))
 }
 
 // A deadlock is said whole, with each place and rank, however long the file's name is.
-func TestDeadlockIsSaidWhole(t *testing.T) {
+func TestDeadlock_ErrorListsEachPlace(t *testing.T) {
 	name := strings.Repeat("../testdata/", 14) + given + "deadlock_2.goal"
 	_, err := plan.Load(room(), file("t.yaml", fmt.Sprintf(jobSpec, 2,
 		"traffic: [{name: x, transport: tcp, job: {goal: {file: "+name+"}}}]\n")), experiment.Options{})

@@ -162,7 +162,7 @@ func TestTelemetryComesAndGoes(t *testing.T) {
 }
 
 // A host without an agent skips the trace, and one that has none gets nothing that it has not asked for.
-func TestOneAgentAlone(t *testing.T) {
+func TestAgent_WorksWithoutPeerAgent(t *testing.T) {
 	for _, x := range []struct {
 		at     string
 		traces bool

@@ -126,7 +126,7 @@ func fall(t testing.TB, p path, e ending) (x fallen) {
 		}
 	}
 	came := f.came.Load()
-	x.late = r.node.mostLate()
+	x.late = r.node.maxLateness()
 	w.mu.Lock()
 	last := w.told.Add(p.Delay) // when it was at the sender
 	x.late += w.gap

@@ -44,7 +44,7 @@ func TestSupplyIsHad(t *testing.T) {
 				await.AwaitCondition(try, "what was in flight", func() bool { return f.came.Load() > came+inFlight*1428 })
 				r.node.resetLate()
 				had := f.rate(500 * time.Millisecond)
-				if late := r.node.mostLate(); late >= base/4 {
+				if late := r.node.maxLateness(); late >= base/4 {
 					try.NoteDisturbed(fmt.Sprintf("frames left %v late", late))
 				}
 				least := float64(supply) * 1428 / 1514

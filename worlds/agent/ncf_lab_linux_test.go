@@ -64,7 +64,7 @@ func TestNCFKeepsTheLinkBusy(t *testing.T) {
 
 // Senders without an agent have from a switch that sends NACKs what they have from one that sends none: they discard
 // them.
-func TestNacksHarmNobody(t *testing.T) {
+func TestNacks_DoNotHarmHostsWithoutAgent(t *testing.T) {
 	had := map[string]float64{}
 	for _, nack := range []string{"none", "all"} {
 		s := shallow()

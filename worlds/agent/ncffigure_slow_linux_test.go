@@ -74,7 +74,7 @@ func TestFigureNCF(t *testing.T) {
 }
 
 // Who obeys is not starved by who knows no NACKs: of two flows one host has an agent.
-func TestBesideOthers(t *testing.T) {
+func TestNacks_ResponsiveFlowIsNotStarved(t *testing.T) {
 	for _, nacks := range []string{"loss", "supply"} {
 		t.Run(nacks, func(t *testing.T) {
 			shallow().judge(t, func(r *running) (figures, *lab.Report) {

@@ -116,7 +116,7 @@ func TestLaw_MatchesReceiverOfPaper(t *testing.T) {
 				return
 			}
 			told++
-			off := math.Abs(float64(l.Told) - min(float64(f.Window), mostWindow>>8))
+			off := math.Abs(float64(l.Told) - min(float64(f.Window), maxWindow>>8))
 			worst = max(worst, (off-1)/float64(f.Window))
 		})
 	}

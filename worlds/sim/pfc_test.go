@@ -132,7 +132,7 @@ func bursts(t testing.TB, seed uint64, headroom ...string) (*Config, *[]*sharedb
 // With the headroom that pfc reckons nothing is ever lost, whatever the network, rates,
 // delays, jitter, triggers and bursts; every flow ends; the books balance all the time and
 // are empty at the end. Without headroom many of the same runs lose packets.
-func TestPFC_LosesNothingWithHeadroom(t *testing.T) { losslessRuns(t, 60) }
+func TestPFC_LosesNoPacketWithHeadroom(t *testing.T) { losslessRuns(t, 60) }
 
 // losslessRuns checks the given number of random networks.
 func losslessRuns(t *testing.T, runs int) {

@@ -74,7 +74,7 @@ func frames(list []trace.Record) string {
 
 // A trace changes no result, and its text has the events that its records have. That its bytes depend neither on
 // windows nor on threads is for sameInEveryForm: TestSameResultTCP, TestSameResultRDMA, TestTraceSame and others.
-func TestTraceChangesNothing(t *testing.T) {
+func TestTrace_ChangesNoResult(t *testing.T) {
 	for name, transports := range map[string]func(testing.TB, *Config){
 		"window": func(testing.TB, *Config) {}, "mixed": mixed, "until done": untilDone,
 	} {

@@ -391,7 +391,7 @@ metrics: none
 
 // A rate that is far too low, mended by the next reload, leaves no port dead: what is left of the frame in service
 // leaves at the new rate, and those behind it follow.
-func TestRateIsMended(t *testing.T) {
+func TestReload_FixesPortWithLowRate(t *testing.T) {
 	const file = `
 ports: {left: {interface: a}, right: {interface: b, rate: 50Mbps, buffer: 1000 packets}}
 switch: [forward]

@@ -226,7 +226,7 @@ func nacked(t *testing.T, shape func(*crafted), flows int, coalesce string) {
 // Nobody is told who could not understand it, or mind it: hosts without time stamps, UDP, ICMP, fragments, damaged
 // segments, what is not IP. All that fits passes as it came, and it shares the port like other data: what is not IP is
 // no control packet. ARP is.
-func TestNobodyToTell(t *testing.T) {
+func TestNacks_SkipPacketsThatCannotBeNotified(t *testing.T) {
 	arp := append([]byte{2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 6}, make([]byte, 46)...)
 	fragment := frametest.NewDatagram(t, 1, 2, 0, 1000)
 	binary.BigEndian.PutUint16(fragment[20:], 0x2010)

@@ -161,7 +161,7 @@ func TestReload_LosesNoFrame(t *testing.T) {
 
 // A rate that is far too low gives a warning at the reload, and the next reload with a right one has the port live
 // again at once.
-func TestRateIsMendedByReload(t *testing.T) {
+func TestReload_FixesPortWithLowRateInLab(t *testing.T) {
 	for _, programs := range []string{"[forward]", "[forward, {telemetry: {identity: 3}}, {abc: {}}]"} {
 		t.Run(programs, func(t *testing.T) { mendRate(t, programs) })
 	}

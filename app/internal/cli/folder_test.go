@@ -91,7 +91,7 @@ func finished(t *testing.T) (file, out, results string) {
 }
 
 // What would act on a terminal in an experiment's file name is escaped in its folder's, which reports then find.
-func TestFolderOfHostileName(t *testing.T) {
+func TestFolderName_EscapesControlCharacters(t *testing.T) {
 	for name, want := range map[string]string{
 		"a\x1b[31mb": "a-u001b[31mb", "a\u202eb": "a-u202eb", "a\u200bb": "a-u200bb", "a\u009bb": "a-u009bb",
 		"a\nb":  "a-u000ab",

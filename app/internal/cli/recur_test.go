@@ -307,7 +307,7 @@ func TestCheckOfManyMessages(t *testing.T) {
 }
 
 // Draws that cannot begin anew are an error, at their place.
-func TestDrawsAnew(t *testing.T) {
+func TestDraws_RefuseAnewWithoutRecurringIterations(t *testing.T) {
 	for job, want := range map[string]string{
 		"{all_reduce: {size: 64KB}}":                                         "the job has a single iteration",
 		reduce + "}, {name: other, transport: tcp, cc: reno, job: " + reduce: "several jobs are given",

@@ -143,7 +143,7 @@ func TestFolderOfProgram(t *testing.T) {
 }
 
 // Two that have nothing in common are told so, and differ in that from two that are alike.
-func TestDiffNothingInCommon(t *testing.T) {
+func TestDiff_RefusesResultsWithoutCommonValues(t *testing.T) {
 	out := t.TempDir()
 	a := ran(t, out, write(t, small))
 	b := ran(t, out, write(t, strings.NewReplacer("title: small", "title: other", "[1Mbps, 5Mbps]", "[2Mbps, 4Mbps]").

@@ -260,7 +260,7 @@ func TestServeWorkersFail(t *testing.T) {
 
 // Of a sweep that somebody else's weir run carries out into the folder the page says how far it is and who works, while
 // it goes on, when it has been ended, and when it is done.
-func TestServeBesideSweep(t *testing.T) {
+func TestServe_ShowsSweepOfOtherProcess(t *testing.T) {
 	file := write(t, twenty)
 	w := watchSweeps(t, file)
 	s := runtest.Load(t, registry(), file, experiment.Options{})

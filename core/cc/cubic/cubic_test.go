@@ -85,7 +85,7 @@ func TestRenoFriendly(t *testing.T) {
 // §4.7: when the window at a loss is below the last W_max, W_max becomes cwnd(1 + β)/2.
 // §4.8: after a timeout the window is 1 and the threshold β·cwnd. §4.9: a spurious loss
 // restores everything.
-func TestCubic_LossSetsMaxWindow(t *testing.T) {
+func TestCubic_LossesFollowRFC9438(t *testing.T) {
 	c := New(cctest.NewFlow(1, cctest.SetInitialWindow(100)), plain(RFC9438))
 	c.OnLoss(0, cc.Loss{Kind: cc.FastRecovery})
 	if c.wMax != 100 || packets(c) != 70 {

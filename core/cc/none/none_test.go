@@ -11,7 +11,7 @@ import (
 )
 
 // Whatever happens, the answer is the same.
-func TestNothingMoves(t *testing.T) {
+func TestNone_KeepsItsDecision(t *testing.T) {
 	c := none.New(cctest.NewDatacentreFlow(1), none.Config{Packets: 7})
 	want := cc.Decision{Window: 7000, Rate: 40 * unit.Gbps, NextTimer: unit.Never}
 	c.OnSend(1, cc.Sent{Bytes: 1000})

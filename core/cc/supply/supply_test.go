@@ -423,7 +423,7 @@ func TestSupply_ChangesNoDecisionWithoutNack(t *testing.T) {
 	}
 }
 
-func TestSupply_AllocatesNothing(t *testing.T) {
+func TestSupply_DoesNotAllocate(t *testing.T) {
 	for _, m := range makers {
 		f := cctest.NewDatacentreFlow(7)
 		inner, err := m.make(f)

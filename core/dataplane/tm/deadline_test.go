@@ -99,7 +99,7 @@ func TestDeadlineBound(t *testing.T) {
 
 // A first queue that sends more than the port can take keeps the second one from nothing that came earlier
 // than its offset ago. Under strict priority that waits for ever.
-func TestDeadlineStarvesNone(t *testing.T) {
+func TestDeadline_BoundsWaitOfLaterQueues(t *testing.T) {
 	const perByte, offset = 8 * unit.Nanosecond, 2 * unit.Millisecond
 	var in []comes
 	for i := range 4000 {

@@ -361,7 +361,7 @@ func TestNackStates(t *testing.T) {
 
 // A controller that an elephant's NACK does not move, as DCTCP without marks, is told of what is
 // lost within the round trip.
-func TestNackElephantInVain(t *testing.T) {
+func TestNack_ElephantWithoutReductionReportsLoss(t *testing.T) {
 	for moves, want := range map[bool]string{true: "[2us warned]", false: "[2us warned 2.5us loss-in-reduction]"} {
 		w, out := out5(t, SelectiveRepeat, transport.NacksLoss)
 		w.c.onLoss = func(cc.Loss) {

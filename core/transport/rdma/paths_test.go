@@ -256,7 +256,7 @@ func TestPathPorts(t *testing.T) {
 	}
 }
 
-func TestPathsAllocateNothing(t *testing.T) {
+func TestPaths_DoNotAllocate(t *testing.T) {
 	f := newFlow(0, &fixed{}, 0)
 	f.CC = &cc.Scheme{PerPath: true, Telemetry: telemetry.HopRecords, Build: func(cc.Flow, scheme.Config) (cc.Controller,
 		error) {

@@ -131,7 +131,7 @@ func TestNoTimeoutWhileHeld(t *testing.T) {
 
 // However little round trips vary, a measured timeout is a quarter longer: the floor does not help on paths that are
 // long against it.
-func TestLeastMargin(t *testing.T) {
+func TestTimeout_KeepsMarginOfQuarter(t *testing.T) {
 	w := newPipe(t, 0, func(c *Config) { c.BaseRTT = 400 * us }, &fixed{window: 1000}, 0)
 	now := unit.Time(0)
 	for n := range int64(60) {

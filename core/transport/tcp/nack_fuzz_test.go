@@ -180,7 +180,7 @@ func overwrite(p *packet.Packet, x []byte) {
 }
 
 // A NACK allocates nothing.
-func TestNackAllocatesNothing(t *testing.T) {
+func TestNack_DoesNotAllocate(t *testing.T) {
 	w := newPipe(t, "cubic", 0, nil)
 	w.unchecked = true
 	w.runUntil(400 * ms)

@@ -65,7 +65,7 @@ func outcome(t *testing.T, attempt func(*Try)) (verdict, text string) {
 	return v.name, v.text
 }
 
-func TestFatalEndsTheAttemptAlone(t *testing.T) {
+func TestFatal_EndsOnlyTheAttempt(t *testing.T) {
 	var order []string
 	attempts := 0
 	Test(t, func(try *Try) {

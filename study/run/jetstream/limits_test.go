@@ -89,7 +89,7 @@ func TestMemoryLimit(t *testing.T) {
 
 // Runs that are given up because all together take too much are made again alone, and only who takes too much alone is
 // blamed.
-func TestBlamedAlone(t *testing.T) {
+func TestLimits_BlameOnlyRunsTooLargeByThemselves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		runtime.GC()
 		r, room := plan.ListRuns(sweepOf(t, 2))[0], heapInUse()+300e6

@@ -86,7 +86,7 @@ func TestProgram_SparesShortQueuesAndBursts(t *testing.T) {
 
 // RFC 8033 §4.4: bursts are allowed anew, for 150 ms, when the probability is 0 and both the delay at the last update
 // and that of now are below half of the target.
-func TestAllowedAnew(t *testing.T) {
+func TestBurstAllowance_RestartsWhenDelaysAreShort(t *testing.T) {
 	for _, x := range []struct {
 		name  string
 		given queueState

@@ -216,7 +216,7 @@ func TestProgram_ReturnsFeedbackInTurn(t *testing.T) {
 }
 
 // A host cannot tell a leaf of congestion.
-func TestHostsTellNothing(t *testing.T) {
+func TestLeaf_IgnoresFeedbackFromHosts(t *testing.T) {
 	a := leaf(t, 2)
 	p := a.NewPacket(host(0, 0), host(1, 0), 1, 108)
 	p.SetExtension(conga.Extension, []byte{0, 7, 0, 7})

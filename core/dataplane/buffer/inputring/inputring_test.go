@@ -172,7 +172,7 @@ func TestProgram_DropsInputBeyondRing(t *testing.T) {
 }
 
 // No packet costs memory.
-func TestProgram_AllocatesNothing(t *testing.T) {
+func TestProgram_DoesNotAllocate(t *testing.T) {
 	r := makeProgram(t, "capacity", "10kpps", "rings", "port", "jitter", "10%")
 	now := unit.Time(0)
 	if n := testing.AllocsPerRun(1000, func() { now += 70 * us; r.takePacket(now, 1) }); n > 0 {

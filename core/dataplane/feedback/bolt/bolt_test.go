@@ -501,7 +501,7 @@ func TestConfig_CheckRemarksUnsuitablePorts(t *testing.T) {
 }
 
 // Each remark comes, once, whatever the ports before it have.
-func TestSuitsTellsAll(t *testing.T) {
+func TestCheck_ReportsEachWarningOnce(t *testing.T) {
 	c, err := Scheme().Configure()
 	if err != nil {
 		t.Fatal(err)

@@ -452,7 +452,7 @@ func TestScheme_BuildsConfiguredFormat(t *testing.T) {
 	}
 }
 
-func TestEgressAllocatesNothing(t *testing.T) {
+func TestEgress_DoesNotAllocate(t *testing.T) {
 	r := newRig(t, "hpcc", tm.NewFIFO(), 1, nil)
 	now := unit.Time(0)
 	if n := testing.AllocsPerRun(1000, func() {
