@@ -56,7 +56,8 @@ func (c *killedCommand) somePoints(each int) (points []int) {
 	return points
 }
 
-// A sweep with traces is killed at each kind of moment. All points are TestKillEverywhere's, in the slow stage.
+// TestKillAnywhere: a sweep with traces is killed at each kind of moment. All points are TestKillEverywhere's, in the
+// slow stage.
 func TestKillAnywhere(t *testing.T) {
 	c := newKilledCommand(t, traced(writeKinds(t, "2")))
 	kinds := map[string]int{}

@@ -310,7 +310,7 @@ func through(a *dataplanetest.SingleSwitch, flow uint32) {
 	}
 }
 
-// In place of forward, where one port leads everywhere, every balancer keeps the contract of
+// TestBalanceContract: in place of forward, where one port leads everywhere, every balancer keeps the contract of
 // switches and drivers to the letter, with packets as fields and as bytes.
 func TestBalanceContract(t *testing.T) {
 	for _, s := range []dataplane.Scheme{ecmp.Scheme(), wecmp.Scheme(), letflow.Scheme(), drill.Scheme(), hula.Scheme(),

@@ -36,7 +36,7 @@ func TestDerivedTime(t *testing.T) {
 	}
 }
 
-// A file may state 0s, the derived time, and times from the minimum on.
+// TestDerivedTimeBounds: a file may state 0s, the derived time, and times from the minimum on.
 func TestDerivedTimeBounds(t *testing.T) {
 	for _, x := range []struct {
 		value unit.Time

@@ -89,7 +89,7 @@ func wired(kind Kind, change func(p *Packet)) Packet {
 	return p
 }
 
-// Every kind of packet, byte by byte, from UDP's header on and without the ICRC.
+// TestRDMAByHand: every kind of packet, byte by byte, from UDP's header on and without the ICRC.
 func TestRDMAByHand(t *testing.T) {
 	for name, x := range map[string]struct {
 		p    Packet

@@ -68,7 +68,7 @@ func (c *every) Params(p *scheme.Params) {
 
 var everyScheme = scheme.Scheme{Name: "every", Doc: "has all kinds", Source: "Weir", Config: scheme.NewDefault[every]}
 
-// The defaults are in the fields.
+// TestDefaults_FillFields: the defaults are in the fields.
 func TestDefaults_FillFields(t *testing.T) {
 	want := every{Int: 3, Float: 0.5, Bool: true, Word: "each", Time: 5 * unit.Millisecond, Rate: 10 * unit.Kbps,
 		Share: 0.85, Size: 32 * unit.MB, Packets: 24, Length: unit.Length{Packets: 6},

@@ -386,7 +386,7 @@ func TestRoutesAreTheShortestPaths(t *testing.T) {
 	}
 }
 
-// Two hosts on one cable need no switch.
+// TestRoutes_JoinHostsWithoutSwitch: two hosts on one cable need no switch.
 func TestRoutes_JoinHostsWithoutSwitch(t *testing.T) {
 	n := &Network{Nodes: []Node{{"a", false}, {"b", false}, {"c", false}},
 		Links: []Link{{Ends: [2]int{1, 0}, Rate: unit.LinkRate{Bits: 1}}}}

@@ -94,7 +94,7 @@ func TestSinkFails(t *testing.T) {
 	}
 }
 
-// A packet of the wrong kind for wire form is an error, not a hole.
+// TestNoFrame: a packet of the wrong kind for wire form is an error, not a hole.
 func TestNoFrame(t *testing.T) {
 	c := NewCollector(Config{Nodes: []string{"a"}, Ports: []Port{{"a->b", 0, true}}, Book: packet.NewBook(), Frames: true})
 	c.Observe(Event{Kind: Transmit}, &packet.Packet{Src: 9, Version: 4})
@@ -129,7 +129,7 @@ func sample() []Record {
 	}
 }
 
-// The text form, line by line, and back.
+// TestText_RoundTripsRecords: the text form, line by line, and back.
 func TestText_RoundTripsRecords(t *testing.T) {
 	var b strings.Builder
 	w := NewText(&b, []string{"client0->s1", "s1->server"})
@@ -150,7 +150,7 @@ func TestText_RoundTripsRecords(t *testing.T) {
 	}
 }
 
-// An error names line and column.
+// TestTextErrors: an error names line and column.
 func TestTextErrors(t *testing.T) {
 	good := string(AppendText(nil, &sample()[1]))
 	for _, c := range []struct{ line, want string }{

@@ -152,7 +152,8 @@ func TestControl_WarningLeavesGateOpen(t *testing.T) {
 	}
 }
 
-// With ExtendGap the gap after the latest packet follows the rate in proportion, unless a rate is missing.
+// TestPacer_ExtendedGapFollowsRate: with ExtendGap the gap after the latest packet follows the rate in proportion,
+// unless a rate is missing.
 func TestPacer_ExtendedGapFollowsRate(t *testing.T) {
 	p := Pacer{}
 	p.ExtendGap(100, 40)

@@ -325,7 +325,7 @@ func TestSerialiserOfRateZero(t *testing.T) {
 	}
 }
 
-// MulDiv and mulDivUp against big integers, saturating.
+// FuzzMulDiv: MulDiv and mulDivUp against big integers, saturating.
 func FuzzMulDiv(f *testing.F) {
 	f.Add(int64(1<<63-1), int64(1<<63-1), int64(1))
 	f.Add(int64(1<<63-1), int64(1<<63-1), int64(1<<63-1))

@@ -264,7 +264,7 @@ func complete() fstest.MapFS {
 	return fsys
 }
 
-// A layer or a package of the table without code is refused.
+// TestCheck_RejectsRowsWithoutCode: a layer or a package of the table without code is refused.
 func TestCheck_RejectsRowsWithoutCode(t *testing.T) {
 	for _, gone := range []string{"cmd/doc.go", "core/topology/doc.go"} {
 		t.Run(gone, func(t *testing.T) {

@@ -304,7 +304,7 @@ func TestWriteSite_ReplacesOnlyOwnFiles(t *testing.T) {
 	}
 }
 
-// A site of two pages, from a folder of Markdown.
+// Example: a site of two pages, from a folder of Markdown.
 func Example() {
 	s, err := New(pages("README.md", "# Lab\n\nRead [how](docs/how.md#ports).\n", "docs/how.md", "# How\n\n## Ports\n"))
 	if err != nil {

@@ -71,7 +71,7 @@ func TestOwnCommit(t *testing.T) {
 	}
 }
 
-// The stamp is a commit in an archive, and the format of git archive in a clone.
+// TestStamp_IsCommitOrFormat: the stamp is a commit in an archive, and the format of git archive in a clone.
 func TestStamp_IsCommitOrFormat(t *testing.T) {
 	if isHash(strings.Fields(stamp)[0]) == strings.HasPrefix(stamp, "$Format:") {
 		t.Errorf("the stamp is %q", stamp)

@@ -68,8 +68,8 @@ func TestReceiversInStep(t *testing.T) {
 	}
 }
 
-// Every experiment is valid, whole and quick, and the quick variant keeps every scheme and every way to spread flows.
-// The only warnings are about the timer of ai/faults.
+// TestExperimentsLoad: every experiment is valid, whole and quick, and the quick variant keeps every scheme and every
+// way to spread flows. The only warnings are about the timer of ai/faults.
 func TestExperimentsLoad(t *testing.T) {
 	all := library().Experiments()
 	if len(all) != 8 {
@@ -99,7 +99,7 @@ func TestExperimentsLoad(t *testing.T) {
 	}
 }
 
-// Every scheme, with 128 and 1,024 GPUs.
+// TestSizesFull: every scheme, with 128 and 1,024 GPUs.
 func TestSizesFull(t *testing.T) {
 	for _, name := range []string{"ai/all-reduce", "ai/all-to-all"} {
 		estimates(t, name, runtest.Load(t, library(), name, experiment.Options{}))
@@ -116,7 +116,7 @@ func TestLongTrimmedRDMAFull(t *testing.T) {
 	})
 }
 
-// Every experiment that compares schemes.
+// TestCellsAreNamedFull: every experiment that compares schemes.
 func TestCellsAreNamedFull(t *testing.T) {
 	var names []string
 	for _, e := range library().Experiments() {

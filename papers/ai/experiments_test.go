@@ -72,7 +72,7 @@ func valuesOf(s *experiment.Spec, key string) (values []string) {
 // about a max_stage of 0.
 var schemes = []string{"hpcc", "rx_hpcc", "dcqcn", "swift", "uet", "uet_switch", "ndp"}
 
-// The quick variant of every experiment keeps every scheme and every way to spread flows.
+// TestQuickKeepsAll: the quick variant of every experiment keeps every scheme and every way to spread flows.
 func TestQuickKeepsAll(t *testing.T) {
 	all := library().Experiments()
 	if len(all) != 8 {

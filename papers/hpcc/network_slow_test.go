@@ -22,16 +22,16 @@ func TestReceiverDrainsFull(t *testing.T) {
 	receiverDrains(t, map[string]int{"{}": 20, "{census: off}": 20})
 }
 
-// Chosen paths for a millisecond.
+// TestChosenPathsFull: chosen paths for a millisecond.
 func TestChosenPathsFull(t *testing.T) { chosenPaths(t, ms, 500*us) }
 
-// A sprayed permutation for three milliseconds.
+// TestPermutationOnManyPathsFull: a sprayed permutation for three milliseconds.
 func TestPermutationOnManyPathsFull(t *testing.T) { permutationOnManyPaths(t, "1ms", "3ms") }
 
-// Attacks on longer flows, each also without a key.
+// TestAttacksFull: attacks on longer flows, each also without a key.
 func TestAttacksFull(t *testing.T) { attacks(t, "4MB", "forge", "replay", "alter") }
 
-// Every form with longer flows.
+// TestFormsFull: every form with longer flows.
 func TestFormsFull(t *testing.T) {
 	sameForms(t, 300)
 	sealedForms(t, 300)

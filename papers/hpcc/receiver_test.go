@@ -293,7 +293,7 @@ func TestQueueingOfAllHops(t *testing.T) {
 	}
 }
 
-// N sets W_ai while the last hop is the bottleneck, and only then.
+// TestReceiverCounts: N sets W_ai while the last hop is the bottleneck, and only then.
 func TestReceiverCounts(t *testing.T) {
 	census := &cc.Census{}
 	a, b := newReceiver(t, census), newReceiver(t, census)

@@ -335,7 +335,7 @@ func TestSampledFeedback(t *testing.T) {
 	testkit.CheckNear(t, "U over both", s.State().U, 0.5, rounding)
 }
 
-// The ablations.
+// TestSender_ModesReactAsDescribed: the ablations.
 func TestSender_ModesReactAsDescribed(t *testing.T) {
 	// Five ACKs of one round trip say 1.9: HPCC++ reacts once, per ACK five times (HPCC
 	// §3.2), per round trip not at all.

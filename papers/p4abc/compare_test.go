@@ -101,7 +101,7 @@ func TestComparedSettings(t *testing.T) {
 	}
 }
 
-// Short uploads of a light user against heavy ones.
+// TestUploads_ClaimsHold: short uploads of a light user against heavy ones.
 func TestUploads_ClaimsHold(t *testing.T) {
 	holds(t, "p4abc/uploads", "repeat=1", "duration=10s", "warmup=6s", "scheme=[without, abc, drr]", "load=10%")
 }

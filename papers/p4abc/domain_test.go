@@ -75,7 +75,7 @@ func TestProgram_MarkLivesWithinDomain(t *testing.T) {
 	}
 }
 
-// More active packets are dropped first in the core.
+// TestCoreDropsByMark: more active packets are dropped first in the core.
 func TestCoreDropsByMark(t *testing.T) {
 	c := at(t, "core")
 	for range 12 {

@@ -140,7 +140,7 @@ func TestScaleFull(t *testing.T) {
 	holds(t, "p4abc/scale", "link=[10M_100ms, 1G_10ms]", "scheme=[documented, fitted]")
 }
 
-// Thresholds may fall with the root of the number of users.
+// TestScaleUsersFull: thresholds may fall with the root of the number of users.
 func TestScaleUsersFull(t *testing.T) {
 	holds(t, "p4abc/scale-users", "hosts=[3, 33]", "assumed=[2, 32]", "warmup=10s")
 }
@@ -148,7 +148,7 @@ func TestScaleUsersFull(t *testing.T) {
 // What each parameter does at the paper's point.
 func TestSensitivityFull(t *testing.T) { holds(t, "p4abc/sensitivity", "repeat=1", "duration=20s") }
 
-// Short uploads of a light user against heavy ones.
+// TestUploadsFull: short uploads of a light user against heavy ones.
 func TestUploadsFull(t *testing.T) {
 	holds(t, "p4abc/uploads", "repeat=1", "duration=20s", "scheme=[without, abc, packets, drr]", "load=[1%, 10%, 20%]")
 }
@@ -158,7 +158,7 @@ func TestMixesFull(t *testing.T) {
 	holds(t, "p4abc/mixes", "repeat=1", "duration=20s", "n=[1, 16]", "kind=[cubic, quic, bbr]")
 }
 
-// Figures 5 and 6 with every scheme.
+// TestCompareFull: figures 5 and 6 with every scheme.
 func TestCompareFull(t *testing.T) {
 	holds(t, "p4abc/compare-fig5", "repeat=1", "duration=10s", "warmup=5s", "n=[1, 16]")
 	holds(t, "p4abc/compare-fig6", "repeat=1", "duration=10s", "warmup=5s", "r0=[20Mbps, 100Mbps]")
@@ -212,7 +212,7 @@ func TestPrototypeClaimsFull(t *testing.T) {
 	}
 }
 
-// Domains for the whole quick variant.
+// TestDomainsShareFull: domains for the whole quick variant.
 func TestDomainsShareFull(t *testing.T) { domainsShare(t) }
 
 // Every packet of figures 4, 5 and 6, for four seconds.

@@ -67,7 +67,7 @@ func TestDivideFixed_KeepsStatedError(t *testing.T) {
 	}
 }
 
-// Signed binary adds up to the constant, with no two neighbours.
+// TestSignedDigits_AddUpWithoutNeighbours: signed binary adds up to the constant, with no two neighbours.
 func TestSignedDigits_AddUpWithoutNeighbours(t *testing.T) {
 	for x := range uint64(1 << 14) {
 		sum, below := int64(0), 64

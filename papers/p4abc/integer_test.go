@@ -221,7 +221,7 @@ func TestIntegerAverageOfOne(t *testing.T) {
 	}
 }
 
-// Equation (2) decides alike, but where the queue is at the threshold.
+// TestIntegerThreshold: equation (2) decides alike, but where the queue is at the threshold.
 func TestIntegerThreshold(t *testing.T) {
 	for _, c := range []struct{ qMin, qBase, gamma float64 }{{6, 20, 16}, {9000, 30000, 24000}, {1, 10, 0.5}, {0, 0, 1}} {
 		w := integers{perPacket: true, ports: []integerAQM{{qMin: NewFixed(c.qMin), qBase: NewFixed(c.qBase),

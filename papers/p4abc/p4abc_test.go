@@ -81,7 +81,7 @@ func TestAverageGolden(t *testing.T) {
 	}
 }
 
-// Equation (1).
+// TestActivity_FollowsEquation1: equation (1).
 func TestActivity_FollowsEquation1(t *testing.T) {
 	for _, c := range []struct{ rate, want float64 }{{10e3, 0}, {20e3, 1}, {5e3, -1}, {40e6, math.Log2(4000)}, {0, 0}} {
 		if got := Activity(c.rate, 10*unit.Kbps); !testkit.IsNear(got, c.want, testkit.Tolerance{Absolute: 1e-12}) {

@@ -153,7 +153,8 @@ func TestRoomAdopts(t *testing.T) {
 	}
 }
 
-// An event that changes a port's rate changes the time that frames take, and the largest rate of a user.
+// TestRateOfEvent: an event that changes a port's rate changes the time that frames take, and the largest rate of a
+// user.
 func TestRateOfEvent(t *testing.T) {
 	for _, f := range forms {
 		if f.perPacket {

@@ -10,7 +10,7 @@ import (
 	"weir/study/experiment"
 )
 
-// All scenarios of table 1's options, with five seeds.
+// TestOptionsFull: all scenarios of table 1's options, with five seeds.
 func TestOptionsFull(t *testing.T) { optionsShow(t) }
 
 // Both distributions of sizes, with five seeds.
@@ -31,10 +31,10 @@ func TestVariantsFull(t *testing.T) {
 // Appendix A's quick variant, in full.
 func TestAppendixFull(t *testing.T) { appendixEnds(t, 48) }
 
-// Five seeds.
+// TestMarksGainFull: five seeds.
 func TestMarksGainFull(t *testing.T) { marksGain(t, 5) }
 
-// The committed share with twenty seeds.
+// TestCommittedRateFull: the committed share with twenty seeds.
 func TestCommittedRateFull(t *testing.T) { committedRate(t, "repeat=20") }
 
 // Every experiment is valid, also its quick variant, which keeps every scheme.
@@ -56,5 +56,5 @@ func TestExperimentsLoad(t *testing.T) {
 	}
 }
 
-// Failures in the lab's network with three seeds.
+// TestMovesOffFull: failures in the lab's network with three seeds.
 func TestMovesOffFull(t *testing.T) { movesOff(t, "repeat=3") }

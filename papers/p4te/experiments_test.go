@@ -189,7 +189,7 @@ func marksGain(t *testing.T, seeds int) {
 	}
 }
 
-// The quick variant of every experiment keeps every scheme.
+// TestQuickKeepsSchemes: the quick variant of every experiment keeps every scheme.
 func TestQuickKeepsSchemes(t *testing.T) {
 	for _, e := range library().Experiments() {
 		sweep, quick := runtest.ReadVariants(t, library(), e.Name)

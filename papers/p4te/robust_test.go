@@ -377,7 +377,7 @@ func TestNoAllocationPerPacket(t *testing.T) {
 	}
 }
 
-// A leaf's work on one packet from a host, of a flow with a cell, against ECMP's.
+// BenchmarkPacket: a leaf's work on one packet from a host, of a flow with a cell, against ECMP's.
 func BenchmarkPacket(bench *testing.B) {
 	for _, name := range []string{"ecmp", "p4te", "last_ack_off", "unmonitored"} {
 		bench.Run(name, func(bench *testing.B) {

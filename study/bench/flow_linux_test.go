@@ -108,7 +108,7 @@ func TestReadCPUTimes_IncludesOwnProcess(t *testing.T) {
 	}
 }
 
-// The times of all cores and of a process are sums of the fields that proc(5) describes.
+// TestProcTimes: the times of all cores and of a process are sums of the fields that proc(5) describes.
 func TestProcTimes(t *testing.T) {
 	busy, stolen, err := coresTime("cpu  100 20 300 4000 50 6 70 800 9 10\ncpu0 1 1 1 1 1 1 1 1 1 1\n")
 	if err != nil || busy != 4.96 || stolen != 8 {

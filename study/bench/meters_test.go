@@ -141,7 +141,7 @@ func TestRunWithMeters_ReportsMedians(t *testing.T) {
 	}
 }
 
-// The largest resident set is a line of /proc/PID/status in kB.
+// TestResidentPeak: the largest resident set is a line of /proc/PID/status in kB.
 func TestResidentPeak(t *testing.T) {
 	if n := residentPeak("Name:\tweir\nVmPeak:\t  123 kB\nVmHWM:\t    5678 kB\nVmRSS:\t 1 kB\n"); n != 5678*1024 {
 		t.Errorf("%d bytes", n)

@@ -113,7 +113,7 @@ func TestSwitchTable(t *testing.T) {
 	}
 }
 
-// Each bar is of a program of the experiment, and a share.
+// TestSwitchBars: each bar is of a program of the experiment, and a share.
 func TestSwitchBars(t *testing.T) {
 	src, err := Experiments.ReadFile("experiments/switch.yaml")
 	if err != nil {

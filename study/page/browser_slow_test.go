@@ -154,7 +154,8 @@ func swept(t *testing.T) *looked {
 	return &looked{s, []string{"/jobs", job, job + "/runs/0", "/results"}, job}
 }
 
-// Every page looks right in three widths and two themes, and can be used with a keyboard and a screen reader.
+// TestPages_FitWidthsAndThemes: every page looks right in three widths and two themes, and can be used with a keyboard
+// and a screen reader.
 func TestPages_FitWidthsAndThemes(t *testing.T) {
 	looks, err := os.ReadFile("testdata/looks.js")
 	if err != nil {

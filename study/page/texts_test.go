@@ -85,7 +85,7 @@ func TestEstimateCost_CountsGuaranteedSeeds(t *testing.T) {
 	}
 }
 
-// Times of results are relative for a day.
+// TestFormatAge_IsRelativeForOneDay: times of results are relative for a day.
 func TestFormatAge_IsRelativeForOneDay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		now := time.Now()

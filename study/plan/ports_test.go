@@ -44,7 +44,7 @@ func TestPorts_CountUpPerHost(t *testing.T) {
 	}
 }
 
-// Pairs and ports that cannot be are errors at their places.
+// TestPortsRefused: pairs and ports that cannot be are errors at their places.
 func TestPortsRefused(t *testing.T) {
 	registry := plantest.NewRegistry(p4abc.Scheme(), "../../papers/p4abc")
 	for name, x := range map[string]struct{ old, new, want string }{

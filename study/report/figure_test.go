@@ -134,7 +134,7 @@ func TestFigure_NoteNamesOmittedGroups(t *testing.T) {
 	}
 }
 
-// One traffic can be chosen.
+// TestOneTraffic: one traffic can be chosen.
 func TestOneTraffic(t *testing.T) {
 	f := figureOf(t, plots.Plot{X: "n", Y: "goodput", Groups: []string{"b"}}, swept([]float64{1, 2}, []string{"x"},
 		1))
@@ -222,7 +222,7 @@ func TestAxisOfFactors(t *testing.T) {
 	}
 }
 
-// A sweep of percent shows percent.
+// TestNewFigure_KeepsPercentOfSweep: a sweep of percent shows percent.
 func TestNewFigure_KeepsPercentOfSweep(t *testing.T) {
 	points := swept([]float64{1, 2, 3, 4}, []string{"x"}, 1)
 	for i := range points {

@@ -365,7 +365,7 @@ func TestBothWorldsPlot(t *testing.T) {
 	}
 }
 
-// The histogram counts every frame of the attempts that count.
+// TestSumLateness_CountsValidAttempts: the histogram counts every frame of the attempts that count.
 func TestSumLateness_CountsValidAttempts(t *testing.T) {
 	o := labOutcome(t)
 	sum, n := sumLateness(listAttempts(o, false))
@@ -449,7 +449,7 @@ func TestLabDocuments(t *testing.T) {
 	}
 }
 
-// Two folders of different worlds can be compared.
+// TestLabDiff: two folders of different worlds can be compared.
 func TestLabDiff(t *testing.T) {
 	o := labOutcome(t)
 	text, _ := diffOutcomes(o.Counterpart, o)

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// A real LaTeX takes the tables, where one is installed.
+// TestLaTeXCompiles: a real LaTeX takes the tables, where one is installed.
 func TestLaTeXCompiles(t *testing.T) {
 	program, err := exec.LookPath("pdflatex")
 	if err != nil {

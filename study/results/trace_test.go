@@ -134,7 +134,7 @@ func TestSameTraces(t *testing.T) {
 	}
 }
 
-// Damage is an error with the file and the place.
+// TestBadFiles: damage is an error with the file and the place.
 func TestBadFiles(t *testing.T) {
 	f := traced(t, "s->c")
 	dir := t.TempDir()

@@ -305,7 +305,7 @@ func TestNoDataPlane(t *testing.T) {
 	}
 }
 
-// A data plane lives longer than the thread from which Start was called (PR_SET_PDEATHSIG).
+// TestStartingThread: a data plane lives longer than the thread from which Start was called (PR_SET_PDEATHSIG).
 func TestStartingThread(t *testing.T) {
 	l := openShaped(t, 0)
 	var (

@@ -4,7 +4,7 @@ package sim
 
 import "testing"
 
-// Balancers with more seeds.
+// TestBalanceSeeds: balancers with more seeds.
 func TestBalanceSeeds(t *testing.T) { balance(t, 3, anyTree) }
 
 // Every balancer on both trees.
@@ -13,7 +13,7 @@ func TestBalancersSameResultFull(t *testing.T) { balancersSameResult(t, anyTree)
 // anyTree accepts every balancer on every tree.
 func anyTree(*balancer, int) bool { return true }
 
-// A slow link with more seeds and flows.
+// TestAsymmetryFull: a slow link with more seeds and flows.
 func TestAsymmetryFull(t *testing.T) { asymmetry(t, 3, 400) }
 
 // A link of either end of the tree fails.

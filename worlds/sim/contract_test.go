@@ -102,7 +102,7 @@ func driver(window unit.Time) dataplanetest.ScriptRunner {
 	}
 }
 
-// The simulator's fabric passes the contract that every driver passes.
+// TestFabric_PassesDriverContract: the simulator's fabric passes the contract that every driver passes.
 func TestFabric_PassesDriverContract(t *testing.T) {
 	dataplanetest.CheckContract(t, driver(0))
 	dataplanetest.CheckContract(t, driver(100*unit.Nanosecond))

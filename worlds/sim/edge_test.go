@@ -184,7 +184,7 @@ func TestEdgeStrays(t *testing.T) {
 	}
 }
 
-// A configuration that these hosts cannot be is refused.
+// TestBadEdges: a configuration that these hosts cannot be is refused.
 func TestBadEdges(t *testing.T) {
 	for name, change := range map[string]func(c *Config) []bool{
 		"warm-up": func(c *Config) []bool { c.Warmup = c.Duration; return nil },

@@ -236,7 +236,7 @@ func TestNamedVLANs(t *testing.T) {
 	}
 }
 
-// The configuration of the documentation is right.
+// TestDecode_AcceptsDocumentedFile: the configuration of the documentation is right.
 func TestDecode_AcceptsDocumentedFile(t *testing.T) {
 	doc, err := os.ReadFile("../../docs/switch.md")
 	if err != nil {

@@ -294,7 +294,7 @@ func TestRun_WritesFolderAndFindsFinishedRuns(t *testing.T) {
 	}
 }
 
-// Lists and shows fit a terminal, are sorted, and hide no default.
+// TestShow_FitsTerminalAndShowsDefaults: lists and shows fit a terminal, are sorted, and hide no default.
 func TestShow_FitsTerminalAndShowsDefaults(t *testing.T) {
 	for _, args := range []string{"list", "list schemes", "list measures", "list workloads", "list topologies",
 		"show p4abc/fig4", "show abc", "show udp", "show guarantee",

@@ -48,7 +48,7 @@ func inShell(t *testing.T, shell, script string, args ...string) string {
 	return string(out)
 }
 
-// In bash, words are completed by the program.
+// TestCompletionBash: in bash, words are completed by the program.
 func TestCompletionBash(t *testing.T) {
 	var script strings.Builder
 	script.WriteString("source <(weir completion bash)\ncomplete -p weir\n")

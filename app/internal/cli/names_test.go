@@ -185,7 +185,7 @@ func TestListsOfNames(t *testing.T) {
 	}
 }
 
-// The lists of names in errors of commands, as in TestListsOfNames.
+// TestListsOfCommands: the lists of names in errors of commands, as in TestListsOfNames.
 func TestListsOfCommands(t *testing.T) {
 	r := Registry()
 	file := write(t, small)

@@ -11,7 +11,7 @@ import (
 	"weir/study/report"
 )
 
-// No list is wider than a terminal.
+// TestListWidth: no list is wider than a terminal.
 func TestListWidth(t *testing.T) {
 	for _, what := range []string{"experiments", "schemes", "measures", "workloads", "topologies"} {
 		t.Run(what, func(t *testing.T) {

@@ -127,7 +127,7 @@ func (b *broken) OnLoss(now unit.Time, l cc.Loss) {
 	b.Controller.OnLoss(now, l)
 }
 
-// The model finds mistakes.
+// TestModel_FindsMutants: the model finds mistakes.
 func TestModel_FindsMutants(t *testing.T) {
 	without := func(kind cc.LossKind) func(l cc.Loss) (cc.Loss, bool) {
 		return func(l cc.Loss) (cc.Loss, bool) { return l, l.Kind != kind }

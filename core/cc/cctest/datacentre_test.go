@@ -117,7 +117,7 @@ func (b *brokenRate) OnTimer(now unit.Time) {
 	b.Controller.OnTimer(now)
 }
 
-// The model finds mistakes of rate-based controllers.
+// TestDatacentreMutants: the model finds mistakes of rate-based controllers.
 func TestDatacentreMutants(t *testing.T) {
 	cnps := 0
 	for name, b := range map[string]*brokenRate{

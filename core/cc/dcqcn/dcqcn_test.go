@@ -211,7 +211,7 @@ func TestDCQCN_VendorMatchesHPCCSimulator(t *testing.T) {
 	}
 }
 
-// With a decrease and an increase due at one time, the increase is first.
+// TestDCQCN_IncreasesBeforeDecreaseInTie: with a decrease and an increase due at one time, the increase is first.
 func TestDCQCN_IncreasesBeforeDecreaseInTie(t *testing.T) {
 	d := start(t, dcqcn.VendorConfig(line))
 	cnp(d, 0)

@@ -69,7 +69,8 @@ func site(rate unit.Rate, rtt unit.Time) nscc.Conditions {
 	return nscc.Conditions{Frame: 4150, Payload: 4086, Rate: rate, RTT: rtt}
 }
 
-// Windows and average delays agree with each line of the simulator's traces, in whole bytes and picoseconds.
+// TestLaw_MatchesSimulatorTraces: windows and average delays agree with each line of the simulator's traces, in whole
+// bytes and picoseconds.
 func TestLaw_MatchesSimulatorTraces(t *testing.T) {
 	for _, c := range []struct {
 		name  string

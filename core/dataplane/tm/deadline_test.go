@@ -125,7 +125,7 @@ func TestDeadline_BoundsWaitOfLaterQueues(t *testing.T) {
 	}
 }
 
-// Without offsets, or with all packets in one queue, the port is first in, first out.
+// TestDeadlineIsFIFO: without offsets, or with all packets in one queue, the port is first in, first out.
 func TestDeadlineIsFIFO(t *testing.T) {
 	const perByte = 8 * unit.Nanosecond
 	random := unit.NewRandom(7, "deadline")

@@ -33,7 +33,7 @@ func TestHeap_TakesEntriesInOrder(t *testing.T) {
 	}
 }
 
-// Move changes one entry, forwards or backwards, and the order is right afterwards.
+// TestHeap_MoveKeepsOrder: Move changes one entry, forwards or backwards, and the order is right afterwards.
 func TestHeap_MoveKeepsOrder(t *testing.T) {
 	random := unit.NewRandom(1, "move")
 	for range 300 {

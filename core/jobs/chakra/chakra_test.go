@@ -342,7 +342,7 @@ func TestReadTraces_ErrorsNameRankAndNode(t *testing.T) {
 	}
 }
 
-// Sizes of dimensions and process groups.
+// TestParseDims_RejectsBadDimsAndGroups: sizes of dimensions and process groups.
 func TestParseDims_RejectsBadDimsAndGroups(t *testing.T) {
 	if d, err := parseDims("4x2", 8); err != nil || fmt.Sprint(d) != "[4 2]" {
 		t.Error(d, err)

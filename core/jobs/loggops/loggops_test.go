@@ -175,7 +175,7 @@ func TestOrderOfTwoNICs(t *testing.T) {
 	}
 }
 
-// Products are rounded down to whole nanoseconds.
+// TestWholeNanoseconds: products are rounded down to whole nanoseconds.
 func TestWholeNanoseconds(t *testing.T) {
 	c := job.Costs{ByteGap: 20}
 	for size, want := range map[unit.Bytes]unit.Time{0: 0, 1: 0, 50: 0, 51: ns, 64: ns, 1048576: 20971 * ns} {
@@ -248,7 +248,7 @@ func TestModel_CountsComputingOnce(t *testing.T) {
 	}
 }
 
-// A time without end is an error.
+// TestTooLong: a time without end is an error.
 func TestTooLong(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("num_ranks 1\nrank 0 {\n")

@@ -221,7 +221,7 @@ func TestPulls_PacedAndInTurn(t *testing.T) {
 	}
 }
 
-// A host's pull queue in the order of calls.
+// TestPullQueue: a host's pull queue in the order of calls.
 func TestPullQueue(t *testing.T) {
 	q := &pulls{}
 	m := []*member{{flow: 0, ring: 1}, {flow: 1, ring: 1}, {flow: 2, ring: 1}, {flow: 3}}
@@ -432,7 +432,7 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// No memory is taken per packet.
+// TestNoAllocation: no memory is taken per packet.
 func TestNoAllocation(t *testing.T) {
 	s, r, _ := New(newFlow(0, 0, nil), Config{Window: 30, RTOMin: unit.Millisecond})
 	now, p, q := unit.Time(0), &packet.Packet{}, &packet.Packet{}

@@ -299,7 +299,7 @@ func TestTelemetryFraming(t *testing.T) {
 	}
 }
 
-// At a full link the delivery-rate samples are the link's, one packet in 84 ns.
+// TestDeliveryRate: at a full link the delivery-rate samples are the link's, one packet in 84 ns.
 func TestDeliveryRate(t *testing.T) {
 	w := newPipe(t, 1_000_000, nil, &fixed{window: 200_000, keep: true}, 0)
 	w.runUntil(unit.Second)

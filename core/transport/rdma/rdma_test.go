@@ -181,7 +181,7 @@ func answer(kind packet.Kind, ack, about int64) *packet.Packet {
 		Proto: packet.ProtoRDMA, Version: 4}
 }
 
-// Gaps are payload / rate, to the picosecond (HPCC simulator), rounded up.
+// TestSender_PacesPayloadAtRate: gaps are payload / rate, to the picosecond (HPCC simulator), rounded up.
 func TestSender_PacesPayloadAtRate(t *testing.T) {
 	for rate, gap := range map[unit.Rate]unit.Time{
 		100 * unit.Gbps: 80_000, unit.Gbps: 8 * us, 3 * unit.Gbps: 2_666_667, 7 * unit.Mbps: 1_142_857_143,
@@ -341,7 +341,7 @@ func TestConfig_SetsClassesAndTOS(t *testing.T) {
 	}
 }
 
-// Configurations that cannot be are refused.
+// TestConfig_RejectsBadValues: configurations that cannot be are refused.
 func TestConfig_RejectsBadValues(t *testing.T) {
 	for name, change := range map[string]func(c *Config){
 		"recovery":      func(c *Config) { c.Recovery = "x" },

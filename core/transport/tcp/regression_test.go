@@ -70,7 +70,7 @@ func TestReorderingWindowOnceARound(t *testing.T) {
 	}
 }
 
-// Undo withdraws CWR (tcp_ecn_withdraw_cwr).
+// TestUndoWithdrawsCWR: undo withdraws CWR (tcp_ecn_withdraw_cwr).
 func TestUndoWithdrawsCWR(t *testing.T) {
 	w := newPipe(t, "cubic", 0, func(c *Config) { c.ECN = true })
 	w.runUntil(200 * ms)
@@ -107,7 +107,7 @@ func TestSACKFromUna(t *testing.T) {
 	}
 }
 
-// A mad echo.
+// TestMadEcho: a mad echo.
 func TestMadEcho(t *testing.T) {
 	w := newPipe(t, "cubic", 0, nil)
 	w.runUntil(200 * ms)
@@ -124,7 +124,7 @@ func TestMadEcho(t *testing.T) {
 	}
 }
 
-// RST is taken although PAWS fails.
+// TestResetBeforePAWS: RST is taken although PAWS fails.
 func TestResetBeforePAWS(t *testing.T) {
 	w := newPipe(t, "cubic", 0, nil)
 	w.runUntil(200 * ms)
@@ -185,7 +185,7 @@ func TestLateEmit(t *testing.T) {
 	}
 }
 
-// With a TLP out, the probe timer's RTO counts from the head.
+// TestSecondProbe: with a TLP out, the probe timer's RTO counts from the head.
 func TestSecondProbe(t *testing.T) {
 	w := newPipe(t, "cubic", 0, nil)
 	w.runUntil(200 * ms)
@@ -199,7 +199,7 @@ func TestSecondProbe(t *testing.T) {
 	}
 }
 
-// Late DSACK with an empty queue undoes.
+// TestIdleUndo: late DSACK with an empty queue undoes.
 func TestIdleUndo(t *testing.T) {
 	w := newPipe(t, "cubic", 144800, nil)
 	w.runUntil(30 * ms)
@@ -303,7 +303,7 @@ func TestTCP_ForgedSegmentsKeepBounds(t *testing.T) {
 	}
 }
 
-// A TLP's DSACK must not undo a real recovery.
+// TestProbeDoesNotUndo: a TLP's DSACK must not undo a real recovery.
 func TestProbeDoesNotUndo(t *testing.T) {
 	w := newPipe(t, "reno", 14480, func(c *Config) { c.CompressedACK = 0 })
 	n := 0

@@ -340,7 +340,7 @@ func TestConfig_RejectsBadValues(t *testing.T) {
 	}
 }
 
-// Without jitter the user is warned of phase lock.
+// TestConfig_WarnsOfPhaseLock: without jitter the user is warned of phase lock.
 func TestConfig_WarnsOfPhaseLock(t *testing.T) {
 	if w := (&Config{Pattern: CBR}).Warns(); len(w) != 1 {
 		t.Error("no warning of phase lock")

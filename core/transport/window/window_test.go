@@ -103,7 +103,7 @@ func TestSender_DeliversAllUnderLoss(t *testing.T) {
 	}
 }
 
-// A single loss in a window costs one NACK and one window, not a timeout.
+// TestGoBackN: a single loss in a window costs one NACK and one window, not a timeout.
 func TestGoBackN(t *testing.T) {
 	s, r := New(flowtest.NewFlow(100_000), 20, 10*unit.Millisecond)
 	sent, end := pipe(t, s, r, func(data bool, n int) bool { return data && n == 30 })

@@ -186,7 +186,7 @@ func TestWaysByHelper(t *testing.T) {
 	}
 }
 
-// The last attempt's disturbances are the cause of a test without a verdict.
+// TestCauseOfDisturbance: the last attempt's disturbances are the cause of a test without a verdict.
 func TestCauseOfDisturbance(t *testing.T) {
 	_, text := outcome(t, func(try *Try) {
 		try.NoteDisturbed("a late thread", "a lost frame")
@@ -198,7 +198,7 @@ func TestCauseOfDisturbance(t *testing.T) {
 	}
 }
 
-// Any goroutine may register cleanups and record findings, and no call is lost.
+// TestManyGoroutines: any goroutine may register cleanups and record findings, and no call is lost.
 func TestManyGoroutines(t *testing.T) {
 	const count = 100
 	cleaned := 0

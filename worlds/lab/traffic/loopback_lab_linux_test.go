@@ -92,7 +92,7 @@ func carry(t *realtime.Try, c Config) *Result {
 	return r
 }
 
-// A flow of each kind, complete and counted.
+// TestRun_CompletesFlowsOfEachKind: a flow of each kind, complete and counted.
 func TestRun_CompletesFlowsOfEachKind(t *testing.T) { realtime.Test(t, bothOverLoopback) }
 
 func bothOverLoopback(t *realtime.Try) {

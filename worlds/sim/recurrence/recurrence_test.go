@@ -125,7 +125,7 @@ func TestTakeSnapshot_NamesChangedWords(t *testing.T) {
 	}
 }
 
-// A time without a kind differs, even from itself.
+// TestNoKind: a time without a kind differs, even from itself.
 func TestNoKind(t *testing.T) {
 	type plain struct{ at unit.Time }
 	_, differs := TakeSnapshot([]Root{{Name: "x", Value: &plain{1}}}, 0, nil)

@@ -47,7 +47,7 @@ func TestProgram_MatchesTranscripts(t *testing.T) {
 	}
 }
 
-// Without ECN a packet that could be marked is dropped where one that could not would be.
+// TestWithoutECN: without ECN a packet that could be marked is dropped where one that could not would be.
 func TestWithoutECN(t *testing.T) {
 	text, err := os.ReadFile("testdata/codel-drop.txt")
 	if err != nil {

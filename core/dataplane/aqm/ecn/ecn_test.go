@@ -168,7 +168,7 @@ func TestThresholds_FollowPortRate(t *testing.T) {
 	}
 }
 
-// Between the thresholds the share of marks is the curve's.
+// TestMarker_MarksShareOfCurve: between the thresholds the share of marks is the curve's.
 func TestMarker_MarksShareOfCurve(t *testing.T) {
 	n, expected := 0, 0.0
 	const packets = 20000

@@ -350,7 +350,7 @@ func TestProgram_LeavesSilentHop(t *testing.T) {
 	}
 }
 
-// A host's packet with a probe's extension is the host's business.
+// TestHostsSendNoProbes: a host's packet with a probe's extension is the host's business.
 func TestHostsSendNoProbes(t *testing.T) {
 	a := newSwitch(t, leaf)
 	p := probe(a, 3, 0)

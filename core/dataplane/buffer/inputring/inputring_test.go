@@ -171,7 +171,7 @@ func TestProgram_DropsInputBeyondRing(t *testing.T) {
 	}
 }
 
-// No packet costs memory.
+// TestProgram_DoesNotAllocate: no packet costs memory.
 func TestProgram_DoesNotAllocate(t *testing.T) {
 	r := makeProgram(t, "capacity", "10kpps", "rings", "port", "jitter", "10%")
 	now := unit.Time(0)

@@ -312,7 +312,7 @@ func TestProgram_ScalesLimitsWithRate(t *testing.T) {
 	}
 }
 
-// Without trimming data that finds no room is dropped.
+// TestWithoutTrimming: without trimming data that finds no room is dropped.
 func TestWithoutTrimming(t *testing.T) {
 	c := config()
 	c.Trim = false

@@ -188,7 +188,7 @@ func TestProgram_SharesByWeight(t *testing.T) {
 	}
 }
 
-// The defaults are the paper's.
+// TestConfig_DefaultsMatchPaper: the defaults are the paper's.
 func TestConfig_DefaultsMatchPaper(t *testing.T) {
 	c := scheme.Defaults[config]()
 	if c.K != 100*unit.Millisecond || c.KAlpha != 200*unit.Millisecond || c.KC != 200*unit.Millisecond ||
