@@ -260,8 +260,8 @@ func TestTreeBalance_DoesNotAllocate(t *testing.T) {
 	}
 }
 
-// A packet through a leaf of 16 uplinks, to another leaf: 1000 flows, 1 µs apart, so that
-// each of 1 ms begins a flowlet, or 64, which go on with theirs.
+// BenchmarkBalance: a packet through a leaf of 16 uplinks, to another leaf: 1000 flows, 1 µs apart, so that each of 1
+// ms begins a flowlet, or 64, which go on with theirs.
 func BenchmarkBalance(bench *testing.B) {
 	for _, flows := range []uint32{64, 1000} {
 		for _, s := range []dataplane.Scheme{ecmp.Scheme(), wecmp.Scheme(), letflow.Scheme(), drill.Scheme(), hula.Scheme(),

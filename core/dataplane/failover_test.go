@@ -150,7 +150,7 @@ func TestFailoverAllDown(t *testing.T) {
 	}
 }
 
-// A program that is made while a link is down leaves its port out from the start.
+// TestFailoverFromTheStart: a program that is made while a link is down leaves its port out from the start.
 func TestFailoverFromTheStart(t *testing.T) {
 	a := uplinks(t, ecmp.Scheme())
 	a.SetDown(0, 3, true)

@@ -140,8 +140,7 @@ func TestArrivalTimes(t *testing.T) {
 	}
 }
 
-// A port in packets/s takes the same time for every size (P4-ABC §5.1: 4170
-// packets/s).
+// TestPacketRateLink: a port in packets/s takes the same time for every size (P4-ABC §5.1: 4170 packets/s).
 func TestPacketRateLink(t *testing.T) {
 	var pool packet.Pool
 	var got []unit.Time
@@ -157,9 +156,8 @@ func TestPacketRateLink(t *testing.T) {
 	}
 }
 
-// The tie rule: at one time port free < NIC wake < arrival < timer. A frame that
-// arrives at the very instant at which the port becomes free finds the port's
-// queue without the frame that leaves then.
+// TestTieRule: the tie rule: at one time port free < NIC wake < arrival < timer. A frame that arrives at the very
+// instant at which the port becomes free finds the port's queue without the frame that leaves then.
 func TestTieRule(t *testing.T) {
 	var pool packet.Pool
 	var log strings.Builder

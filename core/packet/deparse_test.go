@@ -24,7 +24,7 @@ func deparseQuickly(t *testing.T, p *Packet, b *Book) (plain, quick bool) {
 		quick
 }
 
-// A foreign frame that gets an extension, or loses its end, keeps all the rest: MAC
+// TestDeparseKeepsTheFrame: a foreign frame that gets an extension, or loses its end, keeps all the rest: MAC
 // addresses, IP options, TCP options and flags, payload.
 func TestDeparseKeepsTheFrame(t *testing.T) {
 	b := book()

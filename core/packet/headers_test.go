@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// RFC 1071 §3: the example's words 0001 f203 f4f5 f6f7 sum to ddf2.
+// TestChecksumRFC1071 follows RFC 1071 §3: the example's words 0001 f203 f4f5 f6f7 sum to ddf2.
 func TestChecksumRFC1071(t *testing.T) {
 	b := []byte{0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7}
 	if s := Sum(0, b); s != 0xddf2 {
@@ -19,7 +19,7 @@ func TestChecksumRFC1071(t *testing.T) {
 	}
 }
 
-// RFC 1624 §4: HC = DD2F, m = 5555, m' = 3285 gives 0000 by equation 3 (FFFF by the
+// TestUpdateChecksumRFC1624 follows RFC 1624 §4: HC = DD2F, m = 5555, m' = 3285 gives 0000 by equation 3 (FFFF by the
 // wrong equation 2).
 func TestUpdateChecksumRFC1624(t *testing.T) {
 	if got := UpdateChecksum(0xdd2f, 0x5555, 0x3285); got != 0 {
@@ -55,7 +55,7 @@ var (
 	a6, b6 = netip.MustParseAddr("fd00::1"), netip.MustParseAddr("fd00::2")
 )
 
-// A header by hand: the well-known example of an IPv4 header checksum, b861.
+// TestIPv4ByHand: a header by hand: the well-known example of an IPv4 header checksum, b861.
 func TestIPv4ByHand(t *testing.T) {
 	b, _ := hex.DecodeString("45000073000040004011b861c0a80001c0a800c7")
 	b = append(b, make([]byte, 0x73-20)...)
@@ -308,7 +308,7 @@ func TestTCPUnknownOptions(t *testing.T) {
 	}
 }
 
-// IPv4 with options (RFC 791 §3.1: router alert, RFC 2113 §2.1).
+// TestIPv4Options: IPv4 with options (RFC 791 §3.1: router alert, RFC 2113 §2.1).
 func TestIPv4Options(t *testing.T) {
 	h := DatagramHeader{TOS: 0x28, ID: 7, Fragment: DontFragment, TTL: 9, Protocol: 2, Src: a4, Dst: b4,
 		Options: []byte{0x94, 4, 0, 0, 1}}

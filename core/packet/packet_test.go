@@ -214,8 +214,8 @@ func TestBook_LookupKeepsFirstNumber(t *testing.T) {
 	}
 }
 
-// The flow's hash: golden values, and each of the 104 input bits changes each
-// output bit about half of the time.
+// TestFlowHash: the flow's hash: golden values, and each of the 104 input bits changes each output bit about half of
+// the time.
 func TestFlowHash(t *testing.T) {
 	for _, c := range []struct {
 		src, dst         Addr

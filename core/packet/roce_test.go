@@ -165,7 +165,7 @@ func checkICRC(t *testing.T, frame []byte) {
 	}
 }
 
-// A header that the network sends back keeps the number of its transmission.
+// TestRDMAReturned: a header that the network sends back keeps the number of its transmission.
 func TestRDMAReturned(t *testing.T) {
 	for _, version := range []uint8{4, 6} {
 		t.Run(fmt.Sprint("IPv", version), func(t *testing.T) {

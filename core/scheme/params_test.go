@@ -284,7 +284,7 @@ type configFunc func(p *scheme.Params)
 
 func (f configFunc) Params(p *scheme.Params) { f(p) }
 
-// Mistakes in a scheme's code are found when it is bound, or given its defaults.
+// TestBind_PanicsOnDeclarationMistakes: mistakes in a scheme's code are found when it is bound, or given its defaults.
 func TestBind_PanicsOnDeclarationMistakes(t *testing.T) {
 	var x, y int
 	for name, f := range map[string]configFunc{

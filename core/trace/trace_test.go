@@ -62,7 +62,7 @@ func TestCollector_FlushesEventsInOrder(t *testing.T) {
 	}
 }
 
-// A drop that has no port is recorded if the switch has a traced one.
+// TestNoPort: a drop that has no port is recorded if the switch has a traced one.
 func TestNoPort(t *testing.T) {
 	var got list
 	c := collector(&got)
@@ -228,7 +228,7 @@ func TestFilter_MatchesEachCriterion(t *testing.T) {
 	}
 }
 
-// The mean queue is weighted with time: 1 packet for 2 s and 4 for 1 s are 2 packets.
+// TestSummaryQueue: the mean queue is weighted with time: 1 packet for 2 s and 4 for 1 s are 2 packets.
 func TestSummaryQueue(t *testing.T) {
 	var s Summary
 	for _, x := range [][2]int64{{0, 1}, {2, 4}, {3, 0}} {

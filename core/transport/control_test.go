@@ -80,8 +80,8 @@ func TestControl_TimerRunsWhenDue(t *testing.T) {
 	}
 }
 
-// One reduction a round trip: any loss that the controller reduces for counts, the end of a recovery does not. With
-// nacks other than loss a NACK never reduces.
+// TestControl_ReductionsByNacks: one reduction a round trip: any loss that the controller reduces for counts, the end
+// of a recovery does not. With nacks other than loss a NACK never reduces.
 func TestControl_ReductionsByNacks(t *testing.T) {
 	const rtt = 100
 	k := &scripted{decision: cc.Decision{NextTimer: unit.Never}}
@@ -119,7 +119,8 @@ func (c *reducing) OnLoss(now unit.Time, l cc.Loss) {
 	}
 }
 
-// A warning that the controller does not respond to leaves the gate open for losses, unless ShutsGate.
+// TestControl_WarningLeavesGateOpen: a warning that the controller does not respond to leaves the gate open for losses,
+// unless ShutsGate.
 func TestControl_WarningLeavesGateOpen(t *testing.T) {
 	const rtt = 100
 	for _, x := range []struct {

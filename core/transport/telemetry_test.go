@@ -134,7 +134,7 @@ func TestReadUnwraps(t *testing.T) {
 	}
 }
 
-// A delayed acknowledgement has the newest telemetry, and gives it once.
+// TestResponderKeeps: a delayed acknowledgement has the newest telemetry, and gives it once.
 func TestResponderKeeps(t *testing.T) {
 	x, f, _ := teller(t, telemetry.HopRecords, 0, TelemetryOptions{When: AskPacket})
 	r, _ := NewTelemetryResponder(&Flow{Telemetry: f, CC: &cc.Scheme{Telemetry: telemetry.HopRecords}}, cc.Flow{},

@@ -359,7 +359,7 @@ func FuzzMulDiv(f *testing.F) {
 	})
 }
 
-// Reading a share that was printed gives it again, to the last bit.
+// FuzzFormatShare_ParsesBackExactly: reading a share that was printed gives it again, to the last bit.
 func FuzzFormatShare_ParsesBackExactly(f *testing.F) {
 	for _, v := range []float64{0, 1, .85, .007, 1. / 3, 1e-300, 5e-324, 1e300, 0.1 + 0.2} {
 		f.Add(v)
@@ -383,7 +383,7 @@ func TestFormatShare(t *testing.T) {
 	}
 }
 
-// A stream depends on seed and name only, and names give different streams.
+// TestRandomStreams: a stream depends on seed and name only, and names give different streams.
 func TestRandomStreams(t *testing.T) {
 	if got := fmt.Sprint(NewRandom(1, "link a->b").Uint64(),
 		NewRandom(1, "link a->b").Uint64()); got != "17805081898878813703 17805081898878813703" {

@@ -118,7 +118,7 @@ func TestColumnOfEscape(t *testing.T) {
 	}
 }
 
-// The command line gives names too: values and keys of --set, files, folders.
+// TestArgumentsThatAct: the command line gives names too: values and keys of --set, files, folders.
 func TestArgumentsThatAct(t *testing.T) {
 	file := write(t, "plain.yaml", with(nil))
 	for _, x := range []struct {

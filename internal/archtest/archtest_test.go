@@ -278,7 +278,7 @@ func TestCheck_RejectsRowsWithoutCode(t *testing.T) {
 	}
 }
 
-// The table itself: names occur once, and an arrow points to a row above.
+// TestLayers_ImportOnlyRowsAbove: the table itself: names occur once, and an arrow points to a row above.
 func TestLayers_ImportOnlyRowsAbove(t *testing.T) {
 	seen := map[string]bool{}
 	for _, r := range layers {

@@ -138,7 +138,7 @@ func TestNew_ReportsBrokenLinksWithLines(t *testing.T) {
 	}
 }
 
-// Words of code within a line are not broken after their hyphens, unless they are long.
+// TestCodeSpans: words of code within a line are not broken after their hyphens, unless they are long.
 func TestCodeSpans(t *testing.T) {
 	const long = "a-word-of-which-a-telephone-shows-a-part"
 	s, err := New(pages("README.md", "# Weir\n\nCode `weir run NAME\n--quick -x<y` and `"+long+"`, `*a_b*`\n"))

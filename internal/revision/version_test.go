@@ -88,7 +88,7 @@ func TestNameOf_FollowsMainPackage(t *testing.T) {
 	}
 }
 
-// Programs that may compute other bytes have other keys.
+// TestFolderKey_DiffersByProgram: programs that may compute other bytes have other keys.
 func TestFolderKey_DiffersByProgram(t *testing.T) {
 	keys := map[string]string{}
 	for name, r := range map[string]Revision{"clean": revisionOf(built()),

@@ -51,7 +51,7 @@ func TestAppendRequest_MatchesKernelLayout(t *testing.T) {
 	}
 }
 
-// The fields are where linux/tcp.h of 6.18 has them.
+// TestParseInfo: the fields are where linux/tcp.h of 6.18 has them.
 func TestParseInfo(t *testing.T) {
 	littleEndian(t)
 	b := make([]byte, infoBytes)

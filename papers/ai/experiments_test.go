@@ -275,8 +275,8 @@ measure: [fct]
 	}
 }
 
-// A value that a block of the sweep does not have is an error with those that it has, also where all of the network is
-// the block's.
+// TestNoSuchValue: a value that a block of the sweep does not have is an error with those that it has, also where all
+// of the network is the block's.
 func TestNoSuchValue(t *testing.T) {
 	r := library()
 	src, err := r.OpenExperiment("ai/all-to-all")
@@ -291,9 +291,8 @@ func TestNoSuchValue(t *testing.T) {
 	}
 }
 
-// Every cell of schemes and ways to spread flows is there, or is named with its reason: in the experiment and in each
-// form of the report.
-// TestCellsAreNamedFull has every experiment.
+// TestCellsAreNamed: every cell of schemes and ways to spread flows is there, or is named with its reason: in the
+// experiment and in each form of the report. TestCellsAreNamedFull has every experiment.
 func TestCellsAreNamed(t *testing.T) { cellsAreNamed(t, "ai/all-to-all") }
 
 // cellsAreNamed checks the cells of experiments.
@@ -366,7 +365,7 @@ func named(t *testing.T, s *experiment.Spec) {
 	}
 }
 
-// Six runs of Ultra Ethernet's transport: every flow ends, and no claim fails.
+// TestCredit_EndsFlowsWithoutFailedClaim: six runs of Ultra Ethernet's transport: every flow ends, and no claim fails.
 // TestExperiments_QuickVariantsLeaveNoOperations has the whole quick variant.
 func TestCredit_EndsFlowsWithoutFailedClaim(t *testing.T) {
 	o := runtest.ExecuteAll(t, library(), "ai/credit", experiment.Options{Quick: true, Set: []string{"pattern=incast",
@@ -396,8 +395,8 @@ func TestLockstep_ClaimsHoldOnStar(t *testing.T) {
 	}
 }
 
-// On a fat tree, too, each of several iterations takes as long as one, if all hosts begin it together. One after the
-// other they lose their lockstep.
+// TestLockstepAligned: on a fat tree, too, each of several iterations takes as long as one, if all hosts begin it
+// together. One after the other they lose their lockstep.
 func TestLockstepAligned(t *testing.T) {
 	took := func(set ...string) float64 {
 		o := runtest.ExecuteAll(t, library(), "ai/lockstep", experiment.Options{Quick: true, Set: append(set,

@@ -80,7 +80,8 @@ func TestAgentFollower(t *testing.T) {
 	}
 }
 
-// Without bursts W is in flight, also where the round trips are below T: it bridges times in which hosts stall.
+// TestAgentWithoutBursts: without bursts W is in flight, also where the round trips are below T: it bridges times in
+// which hosts stall.
 func TestAgentWithoutBursts(t *testing.T) {
 	for _, c := range []struct {
 		bursts   bool
@@ -231,7 +232,7 @@ func agentReceives(t *testing.T, stage int) {
 	}
 }
 
-// The receiver takes the rate of the slowest port from records: without them it is refused.
+// TestAgentNeedsRecords: the receiver takes the rate of the slowest port from records: without them it is refused.
 func TestAgentNeedsRecords(t *testing.T) {
 	f := ofAgent()
 	f.Loads = true

@@ -106,7 +106,7 @@ func controllers(t testing.TB, f cc.Flow, change func(c *Config)) map[string]cc.
 	return out
 }
 
-// A8 (1): the draft never clips W.
+// TestWindowBounds: A8 (1): the draft never clips W.
 func TestWindowBounds(t *testing.T) {
 	random := rand.New(rand.NewPCG(8, 9))
 	for range 200 {

@@ -124,8 +124,9 @@ measure: [goodput]`, x.end, x.end, x.flows+1, x.rate, x.delay, c), watch(10*us))
 	}
 }
 
-// A receiver that commits once per T while packets wait for several T cuts windows again and again before the first
-// cut shows. One that waits until its window shows keeps 16 flows from other leaves at eta, with a short queue.
+// TestReceiverOvershoot: a receiver that commits once per T while packets wait for several T cuts windows again and
+// again before the first cut shows. One that waits until its window shows keeps 16 flows from other leaves at eta, with
+// a short queue.
 func TestReceiverOvershoot(t *testing.T) {
 	for _, c := range []string{"rx_hpcc", "{rx_hpcc: {census: off}}", "{hpcc: {census: on}}"} {
 		t.Run(c, func(t *testing.T) {

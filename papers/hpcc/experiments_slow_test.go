@@ -51,8 +51,7 @@ func TestTheory_EveryClaimHolds(t *testing.T) {
 	}
 }
 
-// The paper's testbed and single-switch cases, in full: every claim but those named here
-// holds.
+// TestExperimentsFull: the paper's testbed and single-switch cases, in full: every claim but those named here holds.
 func TestExperimentsFull(t *testing.T) {
 	otherwise := map[string]claim.Verdict{
 		// 3.9 ± 1.2 kB with 5 B and 3.5 ± 1.5 kB with 25 B, which add so little that single packets show
@@ -94,7 +93,7 @@ func TestOwnExperimentsFull(t *testing.T) {
 	}
 }
 
-// Every experiment is valid, also its quick variant, which keeps every scheme.
+// TestExperimentsLoad: every experiment is valid, also its quick variant, which keeps every scheme.
 func TestExperimentsLoad(t *testing.T) {
 	for _, e := range library().Experiments() {
 		src, err := library().OpenExperiment(e.Name)

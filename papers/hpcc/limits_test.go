@@ -49,8 +49,8 @@ func TestReportedIncreaseNeedsLastHop(t *testing.T) {
 	}
 }
 
-// In mode per_hop of a flow with few packets in T, a path that was not seen for a T holds the window until each of the
-// others can have had two turns.
+// TestPathsPerHopTurns: in mode per_hop of a flow with few packets in T, a path that was not seen for a T holds the
+// window until each of the others can have had two turns.
 func TestPathsPerHopTurns(t *testing.T) {
 	s := newSender(t, newFlow(), func(c *Config) { c.Mode, c.WAI = PerHop, 0 })
 	now, bytes, seq := unit.Time(0), [2]uint64{}, int64(0)

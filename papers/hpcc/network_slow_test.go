@@ -14,7 +14,7 @@ func TestCensusNetworkFull(t *testing.T) {
 		func(unit.Time, string) bool { return true })
 }
 
-// Windows with other numbers of flows, too.
+// TestThinnedWindowsFull: windows with other numbers of flows, too.
 func TestThinnedWindowsFull(t *testing.T) { thinnedWindows(t, 1, 2, 8, 16) }
 
 // 20 seeds with the count and without.

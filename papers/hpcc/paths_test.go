@@ -33,7 +33,8 @@ func TestSender_MeasuresEachPath(t *testing.T) {
 	}
 }
 
-// A flow that always takes one path does the same, bit by bit, whether or not it has seen another one before.
+// TestPathsAreSeparate: a flow that always takes one path does the same, bit by bit, whether or not it has seen another
+// one before.
 func TestPathsAreSeparate(t *testing.T) {
 	one, two := newSender(t, newFlow(), nil), newSender(t, newFlow(), nil)
 	for i := range int64(50) {
@@ -51,7 +52,8 @@ func TestPathsAreSeparate(t *testing.T) {
 	}
 }
 
-// Of more paths than there is room for, the one that was not seen for the longest time makes room.
+// TestPaths_ReplaceOldestAboveMaximum: of more paths than there is room for, the one that was not seen for the longest
+// time makes room.
 func TestPaths_ReplaceOldestAboveMaximum(t *testing.T) {
 	s := newSender(t, newFlow(), nil)
 	for i := range int64(3 * telemetry.MaxPaths) {

@@ -343,7 +343,8 @@ func TestReceiverCountsOfLastHop(t *testing.T) {
 	}
 }
 
-// Receivers of a flow's paths begin with their part of W_init, grow by theirs of W_ai, and count as one flow.
+// TestReceiverOfPaths: receivers of a flow's paths begin with their part of W_init, grow by theirs of W_ai, and count
+// as one flow.
 func TestReceiverOfPaths(t *testing.T) {
 	census, f := &cc.Census{}, newFlow()
 	f.Paths = 4

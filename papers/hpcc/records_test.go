@@ -260,8 +260,8 @@ func TestBaseRTT(t *testing.T) {
 	}
 }
 
-// In mode per_hop a smaller T clamps the reference window of each hop, too: the first update after it shrinks W from
-// the new W_init, not from a window that the new T does not allow.
+// TestBaseRTTPerHop: in mode per_hop a smaller T clamps the reference window of each hop, too: the first update after
+// it shrinks W from the new W_init, not from a window that the new T does not allow.
 func TestBaseRTTPerHop(t *testing.T) {
 	f := newFlow()
 	f.BaseRTT = 0

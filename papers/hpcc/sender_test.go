@@ -393,7 +393,7 @@ func TestSender_SojournReplacesQueue(t *testing.T) {
 	testkit.CheckNear(t, "U of a format without sojourn times", s.State().U, 0.1+0.5, rounding)
 }
 
-// Clocks are never compared with each other: their offsets change no decision.
+// TestSender_ClockOffsetsChangeNoDecision: clocks are never compared with each other: their offsets change no decision.
 func TestSender_ClockOffsetsChangeNoDecision(t *testing.T) {
 	for m := range modes {
 		random := rand.New(rand.NewPCG(1, 1))
@@ -477,7 +477,7 @@ func (w *withHops) OnAck(now unit.Time, a *cc.Ack) {
 	w.Controller.OnAck(now, &own)
 }
 
-// Every parameter has a default that its scheme takes, and a source.
+// TestSchemes_DocumentEveryParameter: every parameter has a default that its scheme takes, and a source.
 func TestSchemes_DocumentEveryParameter(t *testing.T) {
 	for _, s := range []cc.Scheme{Scheme(), RxScheme(), PowerScheme(), PINTScheme()} {
 		t.Run(s.Name, func(t *testing.T) {

@@ -29,8 +29,8 @@ func TestExperiments_QuickMechanismsHold(t *testing.T) {
 	}
 }
 
-// Every experiment is valid, also its quick variant, which keeps every scheme and both ends
-// of every other sweep, with one seed.
+// TestExperimentsLoad: every experiment is valid, also its quick variant, which keeps every scheme and both ends of
+// every other sweep, with one seed.
 func TestExperimentsLoad(t *testing.T) {
 	for _, e := range library().Experiments() {
 		src, err := library().OpenExperiment(e.Name)

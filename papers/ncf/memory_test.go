@@ -339,7 +339,7 @@ func TestMemoryErrors(t *testing.T) {
 	}
 }
 
-// The tally has the current window and the n − 1 before it, as the sketch does.
+// TestTally_SumsCurrentWindows: the tally has the current window and the n − 1 before it, as the sketch does.
 func TestTally_SumsCurrentWindows(t *testing.T) {
 	x := newTally(3, ms)
 	x.add(0, 1)

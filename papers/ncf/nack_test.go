@@ -326,7 +326,7 @@ func TestMaxMin(t *testing.T) {
 	}
 }
 
-// A mouse is offered an equal share of the target among all flows: an incast may have no elephant.
+// TestSupplyOfMice: a mouse is offered an equal share of the target among all flows: an incast may have no elephant.
 func TestSupplyOfMice(t *testing.T) {
 	r := newRig(t, tight())
 	for i := range 8 { // each has come before the first one finds no room
@@ -439,7 +439,7 @@ func TestCoalesceCauses(t *testing.T) {
 	}
 }
 
-// A combined NACK leaves in time, when it is full, and when another flow needs its place.
+// TestCoalesceLeaves: a combined NACK leaves in time, when it is full, and when another flow needs its place.
 func TestCoalesceLeaves(t *testing.T) {
 	r := newRig(t, tight("coalesce", "100us", "form", "extension"))
 	var at []unit.Time

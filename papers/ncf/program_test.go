@@ -324,8 +324,8 @@ func (b *books) balance(count uint64) {
 	}
 }
 
-// The contract of switches and drivers holds with NCF in the switch, but for scripts that
-// count on the class that it gives.
+// TestProgram_HoldsDataplaneContract: the contract of switches and drivers holds with NCF in the switch, but for
+// scripts that count on the class that it gives.
 func TestProgram_HoldsDataplaneContract(t *testing.T) {
 	for _, script := range dataplanetest.Scripts() {
 		if strings.HasPrefix(script.Name, "trimming moves") {

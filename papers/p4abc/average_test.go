@@ -61,7 +61,7 @@ func (f form) mean(all []accepted, memory unit.Time) float64 {
 	return math.Log2(sum / weights)
 }
 
-// Each form of A_avg is its formula: the mean activity of packets, or log2 of the mean rate of bytes.
+// TestAverageForms: each form of A_avg is its formula: the mean activity of packets, or log2 of the mean rate of bytes.
 func TestAverageForms(t *testing.T) {
 	for _, f := range forms {
 		c := f.config()
@@ -248,7 +248,8 @@ func TestIntegerRates(t *testing.T) {
 	}
 }
 
-// The bytes stay at their largest value, and a silence of any length leaves the last packet's activity.
+// TestIntegerRatesRange: the bytes stay at their largest value, and a silence of any length leaves the last packet's
+// activity.
 func TestIntegerRatesRange(t *testing.T) {
 	s := newSlots(300 * unit.Millisecond)
 	a := newIntegerRates(NewFixed(5), math.MaxUint64-1, 0)

@@ -248,7 +248,7 @@ func TestLowestActivity(t *testing.T) {
 	}
 }
 
-// The ends of the range are in it, also with a delay class in their last bits.
+// TestRangeOfMarks: the ends of the range are in it, also with a delay class in their last bits.
 func TestRangeOfMarks(t *testing.T) {
 	for x, want := range map[uint32]bool{math.Float32bits(minHonest): true, math.Float32bits(maxHonest): true, 0: true,
 		withClass(math.Float32bits(minHonest), 7): true, withClass(math.Float32bits(maxHonest), 7): true,

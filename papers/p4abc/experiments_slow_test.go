@@ -87,7 +87,7 @@ func TestSingleFull(t *testing.T) {
 	}
 }
 
-// The quick variants of all experiments can run, and all that can be shortened do.
+// TestQuickVariants: the quick variants of all experiments can run, and all that can be shortened do.
 func TestQuickVariants(t *testing.T) {
 	for _, e := range registry().Experiments() {
 		t.Run(e.Name, func(t *testing.T) {
@@ -130,7 +130,7 @@ func TestAggregateNumbersFull(t *testing.T) {
 	}
 }
 
-// Users join and leave, in the quick variant: fair again, and full.
+// TestJoinsFull: users join and leave, in the quick variant: fair again, and full.
 func TestJoinsFull(t *testing.T) {
 	hold(t, carryOut(t, "p4abc/joins", experiment.Options{Quick: true}))
 }
@@ -153,7 +153,7 @@ func TestUploadsFull(t *testing.T) {
 	holds(t, "p4abc/uploads", "repeat=1", "duration=20s", "scheme=[without, abc, packets, drr]", "load=[1%, 10%, 20%]")
 }
 
-// Users that speak QUIC-like, with BBR and others.
+// TestMixesFull: users that speak QUIC-like, with BBR and others.
 func TestMixesFull(t *testing.T) {
 	holds(t, "p4abc/mixes", "repeat=1", "duration=20s", "n=[1, 16]", "kind=[cubic, quic, bbr]")
 }
@@ -194,18 +194,19 @@ func TestDelayByUserFull(t *testing.T) {
 	hold(t, carryOut(t, "p4abc/delay-users", experiment.Options{Set: []string{"repeat=1", "duration=20s"}}))
 }
 
-// Figures 4, 5 and 6 in integers, a third of the points with ten paired seeds: at every point the mean difference to
-// exact arithmetic is below 2 % of the link, or its 95 % interval contains 0.
+// TestIntegerFiguresFull: figures 4, 5 and 6 in integers, a third of the points with ten paired seeds: at every point
+// the mean difference to exact arithmetic is below 2 % of the link, or its 95 % interval contains 0.
 func TestIntegerFiguresFull(t *testing.T) {
 	integersAreExact(t, 14, experiment.Options{Quick: true, Set: []string{"duration=10s"}})
 }
 
-// Users of constant rate at unequal reference rates, over 60 s: every claim holds.
+// TestUnresponsiveFull: users of constant rate at unequal reference rates, over 60 s: every claim holds.
 func TestUnresponsiveFull(t *testing.T) {
 	hold(t, carryOut(t, "p4abc/cbr-references", experiment.Options{Set: []string{"repeat=1"}}))
 }
 
-// Every claim of the quick variants of the prototype experiments holds but for those that are open.
+// TestPrototypeClaimsFull: every claim of the quick variants of the prototype experiments holds but for those that are
+// open.
 func TestPrototypeClaimsFull(t *testing.T) {
 	for _, name := range []string{"fig4", "fig5", "fig6", "single", "causes"} {
 		t.Run(name, func(t *testing.T) { prototypeClaims(t, name, experiment.Options{Quick: true}) })

@@ -19,7 +19,7 @@ func numbers64(n int) (all []uint64) {
 	return all
 }
 
-// The comment of logarithm states its error.
+// TestLog2Fixed_KeepsStatedError: the comment of logarithm states its error.
 func TestLog2Fixed_KeepsStatedError(t *testing.T) {
 	worst := 0.0
 	for _, x := range numbers64(100_000) {
@@ -46,7 +46,7 @@ func TestExp2Fixed_KeepsStatedError(t *testing.T) {
 	}
 }
 
-// The comment of quotient states its error.
+// TestDivideFixed_KeepsStatedError: the comment of quotient states its error.
 func TestDivideFixed_KeepsStatedError(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 1))
 	for range 100_000 {
@@ -99,8 +99,8 @@ func TestProduct_MultipliesWithinOneUnit(t *testing.T) {
 	}
 }
 
-// A portion is right within its constant's places and within a unit a digit, is never negative, and never
-// more than the whole.
+// TestPortion_NeverExceedsWhole: a portion is right within its constant's places and within a unit a digit, is never
+// negative, and never more than the whole.
 func TestPortion_NeverExceedsWhole(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 1))
 	for range 2000 {

@@ -205,8 +205,8 @@ func TestIntegerAverage(t *testing.T) {
 	}
 }
 
-// A sample that is always the same is the average, from the first on, without drift: a difference of less than
-// 64 units, 0.001, adds less than a unit in a slot.
+// TestIntegerAverageOfOne: a sample that is always the same is the average, from the first on, without drift: a
+// difference of less than 64 units, 0.001, adds less than a unit in a slot.
 func TestIntegerAverageOfOne(t *testing.T) {
 	s := newSlots(300 * unit.Millisecond)
 	for _, x := range []float64{-7, 0.01, 12.3456, 23} {
@@ -239,8 +239,8 @@ func TestIntegerThreshold(t *testing.T) {
 	}
 }
 
-// For a packet the integer variant only adds, shifts, compares and looks up: its functions neither multiply
-// nor divide, nor have they floating-point numbers, nor call any that do.
+// TestIntegerOperations: for a packet the integer variant only adds, shifts, compares and looks up: its functions
+// neither multiply nor divide, nor have they floating-point numbers, nor call any that do.
 func TestIntegerOperations(t *testing.T) {
 	configured := []string{"NewFixed", "Float", "newCurve", "signedDigits", "productBy", "newPortion", "newSlots",
 		"logReference", "newIntegers", "rateAt", "continueMeter", "exportAverage", "adoptAverage", "newSpread", "draw",

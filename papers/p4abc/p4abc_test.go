@@ -18,7 +18,7 @@ import (
 
 func TestDocNamesTests(t *testing.T) { testkit.CheckDocTests(t, 18, "../../core/dataplane/users") }
 
-// UTEMA, equations 28 to 30: unit packets each second, M = 10 s give 1.0508331944 at every arrival
+// TestMeterGolden: UTEMA, equations 28 to 30: unit packets each second, M = 10 s give 1.0508331944 at every arrival
 // from the first: right after an arrival R = b·dt/(1 − exp(−b·dt)) of the rate.
 func TestMeterGolden(t *testing.T) {
 	m := NewMeter(0)
@@ -475,7 +475,7 @@ func TestRegisterCountsAll(t *testing.T) {
 	}
 }
 
-// A program with values that no spec can hold is refused, not run.
+// TestNew_RejectsBadConfig: a program with values that no spec can hold is refused, not run.
 func TestNew_RejectsBadConfig(t *testing.T) {
 	site := &dataplane.Site{Ports: 2, Book: packet.NewBook()}
 	if _, err := New(site, defaults()); err != nil {

@@ -124,8 +124,8 @@ func TestRoomShrinks(t *testing.T) {
 	}
 }
 
-// A reload keeps the room, as far as the new buffer has it. The paper's form and a short buffer have no room, and do
-// not see when a port is empty.
+// TestRoomAdopts: a reload keeps the room, as far as the new buffer has it. The paper's form and a short buffer have no
+// room, and do not see when a port is empty.
 func TestRoomAdopts(t *testing.T) {
 	for _, x := range []struct {
 		old    form

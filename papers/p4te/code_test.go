@@ -66,7 +66,7 @@ func TestCodeDecision(t *testing.T) {
 	}
 }
 
-// P4TE code: its meters of classes have two rates and three colours.
+// TestCodeMeters follows P4TE code: its meters of classes have two rates and three colours.
 func TestCodeMeters(t *testing.T) {
 	lines := []dataplane.Line{{Rate: unit.LinkRate{Bits: 100 * unit.Mbps}}}
 	for _, x := range []struct {

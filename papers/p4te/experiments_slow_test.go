@@ -13,7 +13,7 @@ import (
 // TestOptionsFull: all scenarios of table 1's options, with five seeds.
 func TestOptionsFull(t *testing.T) { optionsShow(t) }
 
-// Both distributions of sizes, with five seeds.
+// TestDisabledParts_EqualECMPFull: both distributions of sizes, with five seeds.
 func TestDisabledParts_EqualECMPFull(t *testing.T) { checkEqualsECMP(t) }
 
 func TestVariantsFull(t *testing.T) {
@@ -37,7 +37,7 @@ func TestMarksGainFull(t *testing.T) { marksGain(t, 5) }
 // TestCommittedRateFull: the committed share with twenty seeds.
 func TestCommittedRateFull(t *testing.T) { committedRate(t, "repeat=20") }
 
-// Every experiment is valid, also its quick variant, which keeps every scheme.
+// TestExperimentsLoad: every experiment is valid, also its quick variant, which keeps every scheme.
 func TestExperimentsLoad(t *testing.T) {
 	for _, e := range library().Experiments() {
 		t.Run(strings.TrimPrefix(e.Name, "p4te/"), func(t *testing.T) {

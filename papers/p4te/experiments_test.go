@@ -69,8 +69,8 @@ func optionsShow(t *testing.T, set ...string) {
 	}
 }
 
-// Without its parts P4TE is ECMP, flow by flow: it has ecmp's paths, and its frames no headers. Another hash was up to
-// 20 % better or worse.
+// TestDisabledParts_EqualECMP: without its parts P4TE is ECMP, flow by flow: it has ecmp's paths, and its frames no
+// headers. Another hash was up to 20 % better or worse.
 func TestDisabledParts_EqualECMP(t *testing.T) {
 	checkEqualsECMP(t, "repeat=1", "sizes=websearch")
 }

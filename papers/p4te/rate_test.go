@@ -454,7 +454,7 @@ func TestMarks_LeaveWindowsUnchanged(t *testing.T) {
 	}
 }
 
-// A header that a host sends is no header: it is taken out, and its bytes with it.
+// TestHostsHeader: a header that a host sends is no header: it is taken out, and its bytes with it.
 func TestHostsHeader(t *testing.T) {
 	for _, to := range []packet.Addr{b, c} {
 		x := newStation(t, 1, "bytes", "1 B", "within_leaf", "true")

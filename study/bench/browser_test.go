@@ -143,7 +143,7 @@ func TestPaint_PollsUntilPainted(t *testing.T) {
 	})
 }
 
-// A browser that ends, refuses a call or answers with something else than JSON is an error.
+// TestBrowserFails: a browser that ends, refuses a call or answers with something else than JSON is an error.
 func TestBrowserFails(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer func(m *message) (any, string)

@@ -134,7 +134,8 @@ func TestProcTimes(t *testing.T) {
 	}
 }
 
-// The time at which a message arrived is in the kernel's control message (cmsg(3)): its length, level, type and data.
+// TestStampOf: the time at which a message arrived is in the kernel's control message (cmsg(3)): its length, level,
+// type and data.
 func TestStampOf(t *testing.T) {
 	message := func(kind uint32) []byte {
 		b := binary.NativeEndian.AppendUint64(nil, 16+16)

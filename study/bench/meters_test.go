@@ -52,7 +52,8 @@ func turnRegistry(files fstest.MapFS) *experiment.Registry {
 // smallTurn is a permutation in the smallest fat tree.
 var smallTurn = TurnSpec{Load: Permutation, Hosts: 16, Flow: 10_000, Threads: 1}
 
-// A turn reports the work of its run, and the CPU time, wall time and others' share of the cores while it ran.
+// TestRunTurn_ReportsWorkAndMeters: a turn reports the work of its run, and the CPU time, wall time and others' share
+// of the cores while it ran.
 func TestRunTurn_ReportsWorkAndMeters(t *testing.T) {
 	m := testMeters()
 	one, err := RunTurn(turnRegistry(nil), smallTurn, m)
@@ -100,7 +101,8 @@ func TestArrivalTime_FallsWithHosts(t *testing.T) {
 	}
 }
 
-// A benchmark has the medians of its rounds, which give the same flow completion times.
+// TestRunWithMeters_ReportsMedians: a benchmark has the medians of its rounds, which give the same flow completion
+// times.
 func TestRunWithMeters_ReportsMedians(t *testing.T) {
 	m := testMeters()
 	text := smallTurn.spec()

@@ -147,7 +147,7 @@ func TestPeersRecorded(t *testing.T) {
 	}
 }
 
-// A program that is missing or fails ends the comparison with its error.
+// TestPeersFail: a program that is missing or fails ends the comparison with its error.
 func TestPeersFail(t *testing.T) {
 	fails := errors.New("it fails")
 	for _, program := range []string{"pkg-config", "g++", "peer"} {

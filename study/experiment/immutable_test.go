@@ -83,7 +83,7 @@ func TestSpecIsImmutable(t *testing.T) {
 	}
 }
 
-// Of a drawn traffic the hosts are a copy, too.
+// TestGeneratorIsCopy: of a drawn traffic the hosts are a copy, too.
 func TestGeneratorIsCopy(t *testing.T) {
 	s := plantest.Load(t, room(),
 		small+"switch: [forward]\ntraffic: [{name: x, from: \"*\", to: random, transport: tcp, size: 1kB}]\n",

@@ -95,7 +95,7 @@ func TestLimitsOfPoints(t *testing.T) {
 	refused(t, differing(40), "points take 3 MB of memory; allowed: up to 3MB for all points", o)
 }
 
-// A million flows are read within the memory of their list: no endpoint is made of them.
+// TestFlowsAreNotMade: a million flows are read within the memory of their list: no endpoint is made of them.
 func TestFlowsAreNotMade(t *testing.T) {
 	text := "duration: 1s\nswitch: [forward]\ntopology: {star: {hosts: 4, rate: 100Gbps, delay: 1us}}\n" +
 		"traffic: [{name: x, from: h0, to: h1, transport: udp, rate: 1Mbps, start: 0s, " +
@@ -115,7 +115,7 @@ func TestFlowsAreNotMade(t *testing.T) {
 	}
 }
 
-// A sweep that would be far too much is refused at its first point, before others are made.
+// TestPointsAreNotMade: a sweep that would be far too much is refused at its first point, before others are made.
 func TestPointsAreNotMade(t *testing.T) {
 	text := "duration: 1s\nswitch: [forward]\ntopology: {star: {hosts: 4, rate: 100Gbps, delay: 1us}}\n" +
 		"traffic: [{name: x, from: h0, to: h1, transport: udp, rate: $r, start: 0s, flows: 100000}]\nsweep: {r: ["
@@ -135,7 +135,7 @@ func TestPointsAreNotMade(t *testing.T) {
 	}
 }
 
-// Points with the same network and flows share them, and those that differ are counted.
+// TestPointsShare: points with the same network and flows share them, and those that differ are counted.
 func TestPointsShare(t *testing.T) {
 	memory := func(delay, rate, flows, values string) int64 {
 		return plantest.Load(t, room(),

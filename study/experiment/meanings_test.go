@@ -26,7 +26,7 @@ func TestMeanings_ExplainNamedValues(t *testing.T) {
 	}
 }
 
-// A value that is the name of a scheme is explained by that scheme.
+// TestMeaningOfScheme: a value that is the name of a scheme is explained by that scheme.
 func TestMeaningOfScheme(t *testing.T) {
 	s := plantest.Load(t, room(), withoutSpec, experiment.Options{})
 	all := s.Meanings()

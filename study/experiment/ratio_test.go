@@ -101,7 +101,7 @@ func TestRatiosMissing(t *testing.T) {
 	}
 }
 
-// A sweep without the reference has no ratios, and is no error if options have left it out.
+// TestRatiosNarrowed: a sweep without the reference has no ratios, and is no error if options have left it out.
 func TestRatiosNarrowed(t *testing.T) {
 	s := plantest.Load(t, room(), ratioSpec, experiment.Options{Set: []string{"rate=[2Mbps, 4Mbps]"}})
 	runs := ratioRuns(s, func(int, int) float64 { return 3 })

@@ -33,8 +33,7 @@ sweep: {rate: [1Gbps, 2Gbps], k: [2, 4], size: [1kB, 2kB]}
 	}
 }
 
-// A buffer that one point gives its switches is not another's, though their topology is
-// the same.
+// TestBufferOfOnePoint: a buffer that one point gives its switches is not another's, though their topology is the same.
 func TestBufferOfOnePoint(t *testing.T) {
 	s := plantest.Load(t, room(), small+smallTraffic+`switch: [forward]
 sweep:

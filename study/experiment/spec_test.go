@@ -303,8 +303,8 @@ func TestLoad_SetChangesValues(t *testing.T) {
 	}
 }
 
-// A map that --set gives is resolved as one that the file has: with every default that is read
-// inside it, so that both are one experiment with one folder of results.
+// TestSetMap: a map that --set gives is resolved as one that the file has: with every default that is read inside it,
+// so that both are one experiment with one folder of results.
 func TestSetMap(t *testing.T) {
 	const text = small + "switch: [forward]\ntraffic: [{name: a, from: a, to: c, transport: tcp, start: 0s}]\n" +
 		"measure: [goodput]\n"

@@ -79,8 +79,8 @@ func TestTelemetryDecode(t *testing.T) {
 	}
 }
 
-// Units of HPCC's format that are coarse for the slowest link are warned of, with their place: 128 B at 25 Gb/s are
-// not, nor is as much time at other rates, as long as a packet is more than a unit.
+// TestCoarseUnits: units of HPCC's format that are coarse for the slowest link are warned of, with their place: 128 B
+// at 25 Gb/s are not, nor is as much time at other rates, as long as a packet is more than a unit.
 func TestCoarseUnits(t *testing.T) {
 	for _, x := range []struct {
 		slow, fast, program string

@@ -173,7 +173,7 @@ func TestPages_FitWidthsAndThemes(t *testing.T) {
 	b.look([]string{"/"}, string(looks), "locked")
 }
 
-// The page of a sweep with workers looks right, too.
+// TestSweepLooks: the page of a sweep with workers looks right, too.
 func TestSweepLooks(t *testing.T) {
 	looks, err := os.ReadFile("testdata/looks.js")
 	if err != nil {

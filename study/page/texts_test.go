@@ -102,7 +102,7 @@ func TestFormatAge_IsRelativeForOneDay(t *testing.T) {
 	}
 }
 
-// Ports of a form may have spaces around them.
+// TestTracePorts: ports of a form may have spaces around them.
 func TestTracePorts(t *testing.T) {
 	if got := parseTracePorts(" s1->server,, a->* ,"); !slices.Equal(got, []string{"s1->server", "a->*"}) {
 		t.Errorf("%q", got)

@@ -271,7 +271,7 @@ traffic: [{name: x, from: store, to: "h*", transport: tcp, start: 0s, size: 100k
 	}
 }
 
-// Groups are names for hosts, and may be of groups before them.
+// TestHostGroups: groups are names for hosts, and may be of groups before them.
 func TestHostGroups(t *testing.T) {
 	const text = `duration: 1ms
 topology: {leaf_spine: {leaves: 2, spines: 1, hosts: 4, rate: 10Gbps, delay: 1us}}
@@ -307,7 +307,7 @@ traffic: [{name: x, from: %s, to: %s, transport: tcp, start: 0s, size: 1kB}]
 	}
 }
 
-// Hosts are named by patterns with ranges, and by the switch that they are at.
+// TestHostPatterns: hosts are named by patterns with ranges, and by the switch that they are at.
 func TestHostPatterns(t *testing.T) {
 	for pattern, want := range map[string]int{"h[8-15]": 8, "leaf0/*": 4, "nv[2-3]/*": 8, "leaf[0-1]/h[0-4]": 3} {
 		t.Run(pattern, func(t *testing.T) {

@@ -73,8 +73,9 @@ func misdirected(t *testing.T, traffic, warmup string) *outcome.Result {
 	return res
 }
 
-// A run in which packets of a flow arrive, but not at its receiver, ends as Misdelivered over every transport. It names
-// the flow, the NIC where its packets arrived and its receiver's. Each packet counts as a drop once.
+// TestMisdelivered_NamesFlowAndNICs: a run in which packets of a flow arrive, but not at its receiver, ends as
+// Misdelivered over every transport. It names the flow, the NIC where its packets arrived and its receiver's. Each
+// packet counts as a drop once.
 func TestMisdelivered_NamesFlowAndNICs(t *testing.T) {
 	type expected struct {
 		traffic string

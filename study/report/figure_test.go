@@ -143,7 +143,7 @@ func TestOneTraffic(t *testing.T) {
 	}
 }
 
-// Up to 16 curves are one panel, with a style each. More are small multiples, and every curve is there.
+// TestManyCurves: up to 16 curves are one panel, with a style each. More are small multiples, and every curve is there.
 func TestManyCurves(t *testing.T) {
 	for _, n := range []int{1, 16, 17, 40, 300} {
 		t.Run(fmt.Sprint(n, " curves"), func(t *testing.T) {

@@ -47,7 +47,8 @@ func TestDescribeStatus_ReportsSkippedIterations(t *testing.T) {
 	}
 }
 
-// A run in which packets arrived where no endpoint expects them is named, with their number.
+// TestDescribeStatus_ReportsUnexpectedPackets: a run in which packets arrived where no endpoint expects them is named,
+// with their number.
 func TestDescribeStatus_ReportsUnexpectedPackets(t *testing.T) {
 	of := func(drops ...results.Count) *results.Run {
 		return &results.Run{Seed: 3, End: results.End{Reason: "all flows done"}, Drops: drops}
@@ -84,7 +85,7 @@ func TestUnfinishedJobsNamed(t *testing.T) {
 	}
 }
 
-// A report names the ideal networks of its runs, each with their number.
+// TestIdealNetworksNamed: a report names the ideal networks of its runs, each with their number.
 func TestIdealNetworksNamed(t *testing.T) {
 	run := func(name string) *results.Run {
 		return &results.Run{End: results.End{Reason: "time up", Network: name}}

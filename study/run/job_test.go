@@ -59,7 +59,7 @@ func exactly(t *testing.T, name string, got, want float64) {
 	}
 }
 
-// The given files from a user's experiment, on the ideal network: to the nanosecond.
+// TestGoalIdeal: the given files from a user's experiment, on the ideal network: to the nanosecond.
 func TestGoalIdeal(t *testing.T) {
 	for file, want := range map[string]float64{"ring_allreduce_8": 450954e-9, "pipeline_4x6": 965913e-9,
 		"straggler_5": 1013003e-9} {
@@ -75,7 +75,7 @@ traffic: [{name: x, job: {goal: {file: `+given+file+`.goal}}}]
 	}
 }
 
-// Traces of two hosts, one all-reduce of 4 kB: two transfers of 2 kB one after the other.
+// TestChakraIdeal: traces of two hosts, one all-reduce of 4 kB: two transfers of 2 kB one after the other.
 func TestChakraIdeal(t *testing.T) {
 	o := executeJob(t, fmt.Sprintf(jobSpec, 2, `network: {loggops: {L: 1us, o: 0s, g: 0s, G: 20ps, S: 1GB}}
 traffic: [{name: x, job: {chakra: {file: two}}}]
@@ -485,7 +485,7 @@ func TestIdealWithoutSwitches(t *testing.T) {
 	}
 }
 
-// Slow hosts are named by patterns, too: all that a pattern means compute longer.
+// TestSlowPattern: slow hosts are named by patterns, too: all that a pattern means compute longer.
 func TestSlowPattern(t *testing.T) {
 	const text = "traffic: [{name: x, transport: tcp, cc: reno, job: {all_reduce: {size: 1MB, compute: 1ms, slow: %s}}}]\n"
 	var all []float64

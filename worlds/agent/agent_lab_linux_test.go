@@ -141,7 +141,8 @@ func TestLargeSegments(t *testing.T) {
 	}
 }
 
-// Without telemetry a connection is CUBIC's after two round trips, and HPCC++'s again with the next records.
+// TestTelemetryComesAndGoes: without telemetry a connection is CUBIC's after two round trips, and HPCC++'s again with
+// the next records.
 func TestTelemetryComesAndGoes(t *testing.T) {
 	r := lay(t, short, 1)
 	r.agent("b", agent.DefaultConfig())

@@ -117,8 +117,8 @@ func TestClaimedT(t *testing.T) {
 	}
 }
 
-// An honest receiver's window is obeyed up to Rate*T as well: with a tenth of the path's rate the connection has a
-// tenth.
+// TestAgent_BoundsHonestWindowByRate: an honest receiver's window is obeyed up to Rate*T as well: with a tenth of the
+// path's rate the connection has a tenth.
 func TestAgent_BoundsHonestWindowByRate(t *testing.T) {
 	r := lay(t, short, 1)
 	c := agent.DefaultConfig()

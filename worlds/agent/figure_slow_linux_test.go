@@ -149,8 +149,8 @@ func TestAgent_FillsLinkWithShortQueue(t *testing.T) {
 	})
 }
 
-// Two flows of CUBIC have over 900 packets in the queue that flows of HPCC++ keep short: the median of three runs.
-// A queue this long hides late frames, so they do not disturb an attempt.
+// TestFigureCUBIC: two flows of CUBIC have over 900 packets in the queue that flows of HPCC++ keep short: the median of
+// three runs. A queue this long hides late frames, so they do not disturb an attempt.
 func TestFigureCUBIC(t *testing.T) {
 	needAgent(t)
 	first(t)

@@ -119,7 +119,8 @@ func (r *rig) metrics(host string, c *command) (page []byte) {
 	return page
 }
 
-// The command shows each connection with its window, U and bottleneck, in a table and as OpenMetrics.
+// TestCommand_ShowsConnections: the command shows each connection with its window, U and bottleneck, in a table and as
+// OpenMetrics.
 func TestCommand_ShowsConnections(t *testing.T) {
 	t.Run("weir agent", func(t *testing.T) { showsConnections(t, "") })
 	t.Run("weir-agent", func(t *testing.T) {

@@ -151,7 +151,7 @@ func TestNacksOfLargeSegments(t *testing.T) {
 	}
 }
 
-// With a cgroup only connections of its programs are bounded.
+// TestNCFOfCgroup: with a cgroup only connections of its programs are bounded.
 func TestNCFOfCgroup(t *testing.T) {
 	r := lay(t, path{Rate: 50e6, Back: 1e9, Delay: 2 * time.Millisecond, Buffer: 100}, 1)
 	group := cgroup(t, "weir-test-nacks")

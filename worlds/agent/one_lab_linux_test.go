@@ -55,7 +55,7 @@ func TestOneAgent(t *testing.T) {
 	r.agent("a1", agent.DefaultConfig()) // and nothing is left of those that were killed
 }
 
-// Of agents that start at the same time in a namespace one does.
+// TestOneAgentOfMany: of agents that start at the same time in a namespace one does.
 func TestOneAgentOfMany(t *testing.T) {
 	r := place(t, 1)
 	for range 3 {

@@ -149,7 +149,7 @@ func TestReplayHostsCut(t *testing.T) {
 	}
 }
 
-// A capture that is damaged, or of other hosts, is an error with its place.
+// TestBadHostCaptures: a capture that is damaged, or of other hosts, is an error with its place.
 func TestBadHostCaptures(t *testing.T) {
 	c, capture, _ := hostsRun(t, 0)
 	for want, change := range map[string]func(f []trace.Frame) []trace.Frame{

@@ -38,7 +38,7 @@ func openShaped(t testing.TB, mtu int) *Network {
 	return l
 }
 
-// Interfaces are as the data plane needs them.
+// TestOpen_ConfiguresInterfaces: interfaces are as the data plane needs them.
 func TestOpen_ConfiguresInterfaces(t *testing.T) {
 	l := openShaped(t, 4000)
 	check := func(name string, mac [6]byte) func(conn *rtnl.Conn) error {

@@ -298,8 +298,8 @@ func waits(length unit.Time, within, before int) func(r *Report) {
 	}
 }
 
-// Waits count once where they, or the round trips after them, are on top of each other, in any order, and only within
-// the measured part.
+// TestDisturbedTime: waits count once where they, or the round trips after them, are on top of each other, in any
+// order, and only within the measured part.
 func TestDisturbedTime(t *testing.T) {
 	const ms = unit.Millisecond
 	for _, x := range []struct {

@@ -166,7 +166,7 @@ func runConfig(t testing.TB, c *Config) *outcome.Result {
 	return r
 }
 
-// With every balancer all that is sent arrives, on two tiers and on three.
+// TestBalancersDeliver: with every balancer all that is sent arrives, on two tiers and on three.
 func TestBalancersDeliver(t *testing.T) {
 	for _, tree := range trees {
 		for _, b := range balancers(tree.tiers) {

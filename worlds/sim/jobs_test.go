@@ -167,7 +167,7 @@ func TestJobAligned(t *testing.T) {
 	}
 }
 
-// A run that ends while ranks are at the barrier names them.
+// TestJobCutAtBarrier: a run that ends while ranks are at the barrier names them.
 func TestJobCutAtBarrier(t *testing.T) {
 	c := around(t, 4, aligned(t, 5, 10*unit.Millisecond))
 	c.Duration = 15 * unit.Millisecond

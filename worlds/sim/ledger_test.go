@@ -112,7 +112,8 @@ func TestConservedBytes(t *testing.T) {
 	}
 }
 
-// Mistakes of the world itself are found as well: at a host, on a link, in the pool, in a buffer's count.
+// TestConservedEverywhere: mistakes of the world itself are found as well: at a host, on a link, in the pool, in a
+// buffer's count.
 func TestConservedEverywhere(t *testing.T) {
 	for _, c := range []struct {
 		name   string

@@ -489,8 +489,8 @@ func TestSameResultPFC(t *testing.T) {
 	}
 }
 
-// Two classes at 1:3 share a link of 10 Gb/s like that while both have enough to send, and
-// each has all of it while the other is idle. The class travels from the host in the DSCP.
+// TestClassesShare: two classes at 1:3 share a link of 10 Gb/s like that while both have enough to send, and each has
+// all of it while the other is idle. The class travels from the host in the DSCP.
 func TestClassesShare(t *testing.T) {
 	c := &Config{Wiring: wiring.Config{Seed: 1, Network: leafSpine(3, 1, unit.Length{})}, Duration: 45 * unit.Millisecond,
 		Warmup: unit.Millisecond}

@@ -8,7 +8,7 @@ import (
 	"weir/core/unit"
 )
 
-// Every form of the same run, with more seeds.
+// TestSameResultSeeds: every form of the same run, with more seeds.
 func TestSameResultSeeds(t *testing.T) {
 	for seed := range uint64(4) {
 		sameResultTCP(t, seed, 3*unit.Millisecond, everyForm)

@@ -299,7 +299,7 @@ func TestBadConfigurations(t *testing.T) {
 	}
 }
 
-// No packet costs an allocation once queues, rings and heaps have grown.
+// TestNoAllocationPerPacket: no packet costs an allocation once queues, rings and heaps have grown.
 func TestNoAllocationPerPacket(t *testing.T) {
 	c := config(t, 1, func(c *Config) { c.Watches = nil; c.Duration = 10 * unit.Second })
 	s, err := New(c)

@@ -68,7 +68,7 @@ func TestStalls_DelayArrivalsToTheirEnd(t *testing.T) {
 	}
 }
 
-// Gaps are exponentially distributed: of mean Every, and a share of 1/e is longer.
+// TestStallGaps: gaps are exponentially distributed: of mean Every, and a share of 1/e is longer.
 func TestStallGaps(t *testing.T) {
 	const n = 20_000
 	x := newStalling(&Config{Wiring: wiring.Config{Seed: 3}, Stalls: Stalls{Every: unit.Second, Length: 1}})

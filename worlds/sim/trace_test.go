@@ -72,8 +72,9 @@ func frames(list []trace.Record) string {
 	return b.String()
 }
 
-// A trace changes no result, and its text has the events that its records have. That its bytes depend neither on
-// windows nor on threads is for sameInEveryForm: TestSameResultTCP, TestSameResultRDMA, TestTraceSame and others.
+// TestTrace_ChangesNoResult: a trace changes no result, and its text has the events that its records have. That its
+// bytes depend neither on windows nor on threads is for sameInEveryForm: TestSameResultTCP, TestSameResultRDMA,
+// TestTraceSame and others.
 func TestTrace_ChangesNoResult(t *testing.T) {
 	for name, transports := range map[string]func(testing.TB, *Config){
 		"window": func(testing.TB, *Config) {}, "mixed": mixed, "until done": untilDone,

@@ -146,7 +146,7 @@ func TestDecodeErrors(t *testing.T) {
 	}
 }
 
-// The error of an unknown name lists or counts the names that a switch's file can have.
+// TestListsOfNames: the error of an unknown name lists or counts the names that a switch's file can have.
 func TestListsOfNames(t *testing.T) {
 	var programs, schedulers []string
 	for _, x := range schemes().Programs {

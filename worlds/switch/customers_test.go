@@ -97,7 +97,8 @@ func homeMixes(t *testing.T) map[string][]frameOf {
 		"all": {four(1), six, tagged, four(2)}}
 }
 
-// A customer with two IPv4 addresses, IPv6 and a VLAN has its plan of 10 Mb/s in every mix of them, up and down.
+// TestDualStackPlan: a customer with two IPv4 addresses, IPv6 and a VLAN has its plan of 10 Mb/s in every mix of them,
+// up and down.
 func TestDualStackPlan(t *testing.T) {
 	const file = `
 ports: {left: {interface: a, rate: 100Mbps}, right: {interface: b, rate: 100Mbps}}

@@ -35,8 +35,8 @@ func rename(name, to string) error {
 	return nil
 }
 
-// An interface that has got another name meanwhile is restored all the same, and not the one
-// that has its old name now.
+// TestSwitch_RestoresRenamedInterface: an interface that has got another name meanwhile is restored all the same, and
+// not the one that has its old name now.
 func TestSwitch_RestoresRenamedInterface(t *testing.T) {
 	w := lay(t, 1500, "left", "right", "other")
 	before := w.offloads("left")

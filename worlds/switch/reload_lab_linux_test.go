@@ -101,7 +101,7 @@ func TestFileHangs(t *testing.T) {
 	}
 }
 
-// A file that is never read does not hold up the end.
+// TestFileHangsAtTheEnd: a file that is never read does not hold up the end.
 func TestFileHangsAtTheEnd(t *testing.T) {
 	w := lay(t, 1500, "left", "right")
 	p := w.open(plain)

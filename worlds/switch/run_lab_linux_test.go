@@ -29,7 +29,7 @@ switch: %s
 metrics: %s
 `
 
-// Of 50 Mb/s a TCP flow gets the payload's share of its frames: 1448 of 1514 bytes
+// TestSwitch_GoodputFillsLink: of 50 Mb/s a TCP flow gets the payload's share of its frames: 1448 of 1514 bytes
 // (docs/design.md#bytes-queues-order), 47.82 Mb/s.
 func TestSwitch_GoodputFillsLink(t *testing.T) {
 	const want = 50e6 * 1448 / 1514
@@ -159,8 +159,8 @@ func TestReload_LosesNoFrame(t *testing.T) {
 	t.Logf("%d datagrams over 12 changes and 5 refusals", end())
 }
 
-// A rate that is far too low gives a warning at the reload, and the next reload with a right one has the port live
-// again at once.
+// TestReload_FixesPortWithLowRateInLab: a rate that is far too low gives a warning at the reload, and the next reload
+// with a right one has the port live again at once.
 func TestReload_FixesPortWithLowRateInLab(t *testing.T) {
 	for _, programs := range []string{"[forward]", "[forward, {telemetry: {identity: 3}}, {abc: {}}]"} {
 		t.Run(programs, func(t *testing.T) { mendRate(t, programs) })

@@ -55,7 +55,7 @@ func ticks() bench.Meters {
 	}
 }
 
-// One turn gives its figures, the same packet-hops with several threads.
+// TestBenchTurn: one turn gives its figures, the same packet-hops with several threads.
 func TestBenchTurn(t *testing.T) {
 	defer func(m func() bench.Meters) { benchMeters = m }(benchMeters)
 	benchMeters = ticks

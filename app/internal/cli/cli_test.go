@@ -96,7 +96,7 @@ func lockedRing() string {
 		"{size: 400KB}}, {pfc: {classes: {3: true}}}]}}\ntraffic:\n" + traffic.String() + "measure: [drops]\n"
 }
 
-// Exit codes as the README has them.
+// TestExitCodes: exit codes as the README has them.
 func TestExitCodes(t *testing.T) {
 	file, out := write(t, small), t.TempDir()
 	text, _, _ := strings.Cut(small, "expect:")
@@ -345,7 +345,7 @@ func TestShow_FitsTerminalAndShowsDefaults(t *testing.T) {
 	}
 }
 
-// A name that two kinds of schemes have shows both: ndp is a program and a transport.
+// TestShowAll: a name that two kinds of schemes have shows both: ndp is a program and a transport.
 func TestShowAll(t *testing.T) {
 	var out, errs bytes.Buffer
 	if code := Run(Registry(), []string{"show", "ndp"}, &out, &errs, false); code != 0 {
@@ -401,7 +401,7 @@ func TestShowYAML(t *testing.T) {
 	}
 }
 
-// Warnings go to stderr: senders without jitter lock phase.
+// TestCheck_WarnsOfPhaseLock: warnings go to stderr: senders without jitter lock phase.
 func TestCheck_WarnsOfPhaseLock(t *testing.T) {
 	file := write(t, strings.Replace(small, "start: 0s", "start: 0s, gap_jitter: 0%", 1))
 	code, _, errs := weir("check", file)
@@ -410,7 +410,7 @@ func TestCheck_WarnsOfPhaseLock(t *testing.T) {
 	}
 }
 
-// The progress bar, on a terminal only: one line, rewritten and removed.
+// TestProgress_RewritesAndRemovesOneLine: the progress bar, on a terminal only: one line, rewritten and removed.
 func TestProgress_RewritesAndRemovesOneLine(t *testing.T) {
 	var out, errs bytes.Buffer
 	file := write(t, strings.Replace(small, "duration: 200ms", "duration: 300s", 1))

@@ -77,7 +77,7 @@ func completedFolder(t *testing.T) string {
 	return dir
 }
 
-// Every command and flag is completed, as the model has them.
+// TestCompletesAll: every command and flag is completed, as the model has them.
 func TestCompletesAll(t *testing.T) {
 	code, stdout, stderr := weir("complete", "--", "weir ")
 	for _, want := range []string{"run\tRun an experiment, print its tables and write a report\n",
@@ -100,7 +100,7 @@ func TestCompletesAll(t *testing.T) {
 	}
 }
 
-// The manual page has every command and flag. TestManualInGroff reads it with groff.
+// TestDocsManual: the manual page has every command and flag. TestManualInGroff reads it with groff.
 func TestDocsManual(t *testing.T) {
 	code, page, stderr := weir("man")
 	if code != command.Done || stderr != "" {

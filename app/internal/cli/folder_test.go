@@ -198,7 +198,7 @@ type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
 
-// Standard output on a full disk is an error too.
+// TestFullOutput: standard output on a full disk is an error too.
 func TestFullOutput(t *testing.T) {
 	file := write(t, small)
 	for _, format := range []string{"--json", "--csv", "--seed=1"} {
@@ -212,7 +212,7 @@ func TestFullOutput(t *testing.T) {
 	}
 }
 
-// A folder that cannot be written is an error that names it, before anything is run.
+// TestUnwritableFolder: a folder that cannot be written is an error that names it, before anything is run.
 func TestUnwritableFolder(t *testing.T) {
 	file := write(t, small)
 	below := filepath.Join(filepath.Dir(file), "small.yaml", "results") // below a file

@@ -53,7 +53,7 @@ func TestRunsFitIntoMemory(t *testing.T) {
 	}
 }
 
-// A machine's memory is read as the kernel gives it.
+// TestReadMemory: a machine's memory is read as the kernel gives it.
 func TestReadMemory(t *testing.T) {
 	if m := readMemory([]byte("MemTotal:  8000 kB\nMemFree: 1 kB\nMemAvailable:    4000 kB\n\n")); m.total != 8192000 ||
 		m.available != 4096000 {

@@ -290,7 +290,7 @@ func TestEstimateOfIterations(t *testing.T) {
 	}
 }
 
-// To read and to try a job takes no more memory where all its messages would begin at once.
+// TestCheckOfManyMessages: to read and to try a job takes no more memory where all its messages would begin at once.
 func TestCheckOfManyMessages(t *testing.T) {
 	text := fmt.Sprintf(training, "[ecmp, trimming]\nswitches: {\"*\": {queues: 2}}", "", "transport: uet",
 		"{all_to_all: {size: 1MB}}")
@@ -348,7 +348,8 @@ var chosen = map[string]string{
 	"p4te": "addresses: hierarchical\nswitch: [{p4te: {detect: 1ms, flowlet_cells: 256, flows: 256}}]",
 }
 
-// With two probes of HULA in an iteration, estimates of utilisation outlast it, and paths recur after several.
+// TestLongCycleRecurs: with two probes of HULA in an iteration, estimates of utilisation outlast it, and paths recur
+// after several.
 func TestLongCycleRecurs(t *testing.T) {
 	told := twice(t, `duration: 1s
 topology: {leaf_spine: {leaves: 2, spines: 2, hosts: 2, rate: 100Gbps, delay: 500ns, buffer: 1MB}}

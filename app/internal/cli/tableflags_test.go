@@ -127,7 +127,7 @@ func TestTableFlags(t *testing.T) {
 	}
 }
 
-// Lists are as wide as the terminal, too.
+// TestWideList: lists are as wide as the terminal, too.
 func TestWideList(t *testing.T) {
 	lines := func(width int) int {
 		var out, errs bytes.Buffer

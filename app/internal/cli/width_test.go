@@ -28,7 +28,7 @@ func TestListWidth(t *testing.T) {
 	}
 }
 
-// A name with a slip, of a scheme or without its room, is guessed.
+// TestShow_GuessesMisspeltNames: a name with a slip, of a scheme or without its room, is guessed.
 func TestShow_GuessesMisspeltNames(t *testing.T) {
 	for name, want := range map[string]string{"cubik": `did you mean the scheme "cubic"?`,
 		"fig5": `did you mean "p4abc/fig5"?`, "p4abc/fgi5": `did you mean "p4abc/fig5"?`} {

@@ -56,8 +56,9 @@ func is(t *testing.T, what string, b *bolt.Bolt, window float64) {
 	}
 }
 
-// Algorithm 2, HandleSRC: share = rate / link, interval = rtt_src / (share × queue in packets), and one packet
-// less if that has passed since the last decrease. Before any acknowledgement the rate is the sender's link's.
+// TestBolt_QueueNoticeTakesPacket follows Algorithm 2, HandleSRC: share = rate / link, interval = rtt_src / (share ×
+// queue in packets), and one packet less if that has passed since the last decrease. Before any acknowledgement the
+// rate is the sender's link's.
 func TestBolt_QueueNoticeTakesPacket(t *testing.T) {
 	b := build(t, bolt.Defaults())
 	is(t, "at the start", b, 80_000)

@@ -142,7 +142,7 @@ func TestByteCounter(t *testing.T) {
 	both(0, 0) // both counters begin anew: fast recovery
 }
 
-// A decrease interval: CNPs within it raise alpha only.
+// TestDecreaseInterval: a decrease interval: CNPs within it raise alpha only.
 func TestDecreaseInterval(t *testing.T) {
 	c := dcqcn.PaperConfig()
 	c.DecreaseInterval = 50 * us

@@ -24,7 +24,7 @@ func TestNone_KeepsItsDecision(t *testing.T) {
 	}
 }
 
-// Rates and windows as an experiment gives them.
+// TestScheme_AppliesRateAndWindow: rates and windows as an experiment gives them.
 func TestScheme_AppliesRateAndWindow(t *testing.T) {
 	for _, c := range []struct {
 		path  string

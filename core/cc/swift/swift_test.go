@@ -57,7 +57,8 @@ func TestTargetDelay(t *testing.T) {
 	testkit.CheckNear(t, "neither scaling", start(t, flat()).TargetDelay()/1e6, 20, rounding)
 }
 
-// Algorithm 1: below the target cwnd + ai/cwnd·num_acked, and + ai·num_acked if cwnd < 1.
+// TestSwift_AddsAIBelowTarget follows Algorithm 1: below the target cwnd + ai/cwnd·num_acked, and + ai·num_acked if
+// cwnd < 1.
 func TestSwift_AddsAIBelowTarget(t *testing.T) {
 	c := flat()
 	s := start(t, c)
@@ -82,8 +83,8 @@ func TestSwift_AddsAIBelowTarget(t *testing.T) {
 	testkit.CheckNear(t, "max_cwnd", s.Window(), 30, rounding)
 }
 
-// Algorithm 1: at the target and above max(1 − β·(delay − target)/delay, 1 − max_mdf)·cwnd,
-// if the last decrease is a round trip ago.
+// TestSwift_DelayDecreaseIsCapped follows Algorithm 1: at the target and above max(1 − β·(delay − target)/delay, 1 −
+// max_mdf)·cwnd, if the last decrease is a round trip ago.
 func TestSwift_DelayDecreaseIsCapped(t *testing.T) {
 	for rtt := 20 * us; rtt < 200*us; rtt += 3 * us {
 		s := start(t, flat())
@@ -181,7 +182,7 @@ func TestSwift_PacesOnlyBelowOnePacket(t *testing.T) {
 	}
 }
 
-// Properties under RTTs at random: the window stays within its bounds, a larger
+// TestSwift_KeepsBoundsUnderRandomRTTs: properties under RTTs at random: the window stays within its bounds, a larger
 // delay never leaves a larger window, and no two decreases are nearer than an RTT.
 func TestSwift_KeepsBoundsUnderRandomRTTs(t *testing.T) {
 	random := unit.NewRandom(1, "swift")

@@ -38,7 +38,7 @@ func schemes() []dataplane.Scheme {
 		red.Scheme(), sharedbuffer.Scheme(), spray.Scheme(), trimming.Scheme()}
 }
 
-// A list of a route and marks has a pipe, which does its ingress, too.
+// Example: a list of a route and marks has a pipe, which does its ingress, too.
 func Example() {
 	s := dataplanetest.NewLinks(2, unit.Gbps, 1)
 	route := forward.New(s.NewSite())

@@ -47,7 +47,8 @@ func pass(x *Program, user packet.Addr, flags uint8, from, gap unit.Time, n int)
 
 const ms = unit.Millisecond
 
-// RFC 2697 §3 by hand: 8 Mb/s earn a packet of 1000 bytes each ms, and a burst of 5 ms is five of them.
+// TestByHand follows RFC 2697 §3 by hand: 8 Mb/s earn a packet of 1000 bytes each ms, and a burst of 5 ms is five of
+// them.
 func TestByHand(t *testing.T) {
 	x := made(t, "rates", "{10.0.0.1: 8Mbps, 10.0.0.2/31: 80Mbps}", "burst", "5ms")
 	for _, c := range []struct {

@@ -6,7 +6,7 @@ import (
 	"weir/core/unit"
 )
 
-// The heap gives entries in order, also when pushes fill the hole of a take.
+// TestHeap_TakesEntriesInOrder: the heap gives entries in order, also when pushes fill the hole of a take.
 func TestHeap_TakesEntriesInOrder(t *testing.T) {
 	random := unit.NewRandom(1, "heap")
 	var h Heap

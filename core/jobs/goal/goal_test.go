@@ -141,7 +141,7 @@ func TestTextErrors(t *testing.T) {
 	}
 }
 
-// The given files that are wrong: the line is counted from 1.
+// TestGivenErrors: the given files that are wrong: the line is counted from 1.
 func TestGivenErrors(t *testing.T) {
 	for name, want := range map[string]string{
 		"syntax_error.goal":    `syntax_error.goal:4:15: "to" behind the size 4096; b is expected: 4096b`,

@@ -270,7 +270,7 @@ func TestLastPackets(t *testing.T) {
 	}
 }
 
-// A lost last PULL, or a path that loses everything for a while: the timeout doubles.
+// TestSender_TimeoutDoubles: a lost last PULL, or a path that loses everything for a while: the timeout doubles.
 func TestSender_TimeoutDoubles(t *testing.T) {
 	w := newPipe(t, []unit.Bytes{10_000}, func(_ int, c *Config) { c.Window, c.RTOMin = 4, 100*us })
 	dead := unit.Time(0)

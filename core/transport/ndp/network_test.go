@@ -108,7 +108,7 @@ func TestNDP_IncastEndsNearOptimum(t *testing.T) {
 	}
 }
 
-// Without return to sender headers are dropped, and timeouts help: all flows end still.
+// TestIncastWithoutReturn: without return to sender headers are dropped, and timeouts help: all flows end still.
 func TestIncastWithoutReturn(t *testing.T) {
 	c := configure(t, incast(257, 256, "20 kB", "{ndp: {return_to_sender: false, headers: 2 kB}}"))
 	r := plantest.Simulate(t, c)
@@ -156,7 +156,7 @@ traffic:
 	}
 }
 
-// Bytes on every link, and other execution windows, give the same result.
+// TestSameResult: bytes on every link, and other execution windows, give the same result.
 func TestSameResult(t *testing.T) {
 	for name, text := range map[string]string{"incast": incast(33, 32, "100 kB", "{ndp: {headers: 1 kB}}"), "fat tree": `
 duration: 300us

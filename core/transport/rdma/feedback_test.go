@@ -371,7 +371,7 @@ func TestSender_ProbesOncePerRoundTrip(t *testing.T) {
 	}
 }
 
-// ACKs of every n-th packet, at the latest after the delay, at once at the end.
+// TestReceiver_CoalescesAcknowledgements: ACKs of every n-th packet, at the latest after the delay, at once at the end.
 func TestReceiver_CoalescesAcknowledgements(t *testing.T) {
 	conf := func(c *Config) { c.AckEvery, c.AckDelay = 8, 30*us }
 	w := newPipe(t, 100_000, conf, &fixed{window: 1 << 20}, 0)

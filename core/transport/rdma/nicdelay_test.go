@@ -69,7 +69,7 @@ func TestNICDelays(t *testing.T) {
 	}
 }
 
-// A probe's answer is made like an ACK, with the records of the probe.
+// TestNICDelaysProbes: a probe's answer is made like an ACK, with the records of the probe.
 func TestNICDelaysProbes(t *testing.T) {
 	w := newPipe(t, 200_000, func(c *Config) { c.NIC.Ack, c.Telemetry.When = 2*us, transport.AskProbe },
 		&fixed{window: 20_000, want: telemetry.HopRecords}, 0)

@@ -193,7 +193,7 @@ func TestPathsAllFail(t *testing.T) {
 	}
 }
 
-// All paths together have no more in flight than their first windows.
+// TestPathsTogether: all paths together have no more in flight than their first windows.
 func TestPathsTogether(t *testing.T) {
 	w, each := chosen(t, 0, []unit.Bytes{4000, 4000}, make([]unit.Time, 2), nil)
 	for _, c := range each {

@@ -69,7 +69,7 @@ func TestRDMA_MatchesTraces(t *testing.T) {
 	}
 }
 
-// HPCC §3.2: a flow starts at line rate: its first window is a BDP, 50 kB here.
+// TestLineRateStart follows HPCC §3.2: a flow starts at line rate: its first window is a BDP, 50 kB here.
 func TestLineRateStart(t *testing.T) {
 	w := newPipe(t, 0, nil, &fixed{window: 1 << 20}, 0)
 	if last.InitialWindow != 50 || last.NICRate != lineRate || last.BaseRTT != 4*us || last.MSS != payload ||
@@ -216,7 +216,7 @@ func TestSender_PacesPayloadAtRate(t *testing.T) {
 	}
 }
 
-// Without pacing packets go as fast as the NIC takes them (HPCC simulator: RATE_BOUND 0).
+// TestWithoutPacing: without pacing packets go as fast as the NIC takes them (HPCC simulator: RATE_BOUND 0).
 func TestWithoutPacing(t *testing.T) {
 	w := newPipe(t, 0, func(c *Config) { c.Pacing = false }, &fixed{window: 5000, rate: unit.Mbps}, 0)
 	for n := range 5 {
@@ -244,7 +244,7 @@ func TestNewRateWaits(t *testing.T) {
 	}
 }
 
-// A new rate moves the pending send, in both directions (HPCC simulator).
+// TestNewRate: a new rate moves the pending send, in both directions (HPCC simulator).
 func TestNewRate(t *testing.T) {
 	w := newPipe(t, 0, nil, &fixed{window: 1 << 40, rate: unit.Gbps, timer: us}, 0)
 	w.s.Emit(0, &packet.Packet{})
@@ -389,7 +389,7 @@ func TestDefaultsOfFlow(t *testing.T) {
 	}
 }
 
-// A packet and its ACK cost no allocation.
+// BenchmarkRoundTrip: a packet and its ACK cost no allocation.
 func BenchmarkRoundTrip(b *testing.B) {
 	w := newPipe(b, 0, nil, &fixed{window: 50_000}, cc.DCTCPMode)
 	b.ReportAllocs()

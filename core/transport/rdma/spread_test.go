@@ -194,9 +194,9 @@ func TestSpreadLosses(t *testing.T) {
 	}
 }
 
-// The patience of a flow halves with experience, follows lateness, and is longer when something was sent again
-// unnecessarily. A packet that was taken for lost after it, and is sent again, counts until twice the patience, or
-// until it arrives.
+// TestWaits_PatienceFollowsLateness: the patience of a flow halves with experience, follows lateness, and is longer
+// when something was sent again unnecessarily. A packet that was taken for lost after it, and is sent again, counts
+// until twice the patience, or until it arrives.
 func TestWaits_PatienceFollowsLateness(t *testing.T) {
 	const rtt, limit = 10 * us, 10 * unit.Millisecond
 	w := newWaits(limit, rtt, 1000)
@@ -271,8 +271,8 @@ func TestConfirmedLosses(t *testing.T) {
 	}
 }
 
-// A path that fails under way costs a few waits, not one for each packet. A flow that loses a quarter of its packets
-// for 2 ms has two thirds of line rate then, 23,800 packets, and no packet arrives twice.
+// TestPathFailsUnderWay: a path that fails under way costs a few waits, not one for each packet. A flow that loses a
+// quarter of its packets for 2 ms has two thirds of line rate then, 23,800 packets, and no packet arrives twice.
 func TestPathFailsUnderWay(t *testing.T) {
 	c := &fixed{window: 50_000}
 	w, f := spreadPipe(t, 40_000*payload, 4, 1, 10*unit.Millisecond, c, nil)
@@ -296,7 +296,8 @@ func TestPathFailsUnderWay(t *testing.T) {
 	}
 }
 
-// A run of later packets proves no loss of a packet that was overdue once and is not any more, since another was later.
+// TestRunAndLateness: a run of later packets proves no loss of a packet that was overdue once and is not any more,
+// since another was later.
 func TestRunAndLateness(t *testing.T) {
 	for _, late := range []unit.Time{0, unit.Millisecond} {
 		w, _ := spreadPipe(t, 0, 4, 1, 10*unit.Millisecond, &fixed{window: 1 << 20}, nil)
@@ -328,7 +329,8 @@ func TestEarlyAnswers(t *testing.T) {
 	}
 }
 
-// The window of adaptive grows once for all that was sent again unnecessarily within a round trip.
+// TestReorderOncePerRoundTrip: the window of adaptive grows once for all that was sent again unnecessarily within a
+// round trip.
 func TestReorderOncePerRoundTrip(t *testing.T) {
 	w := newPipe(t, 0, reorder(reorderAdaptive, 0), &fixed{window: 1 << 20}, 0)
 	s := w.s
@@ -346,7 +348,8 @@ func TestReorderOncePerRoundTrip(t *testing.T) {
 	}
 }
 
-// A path that has failed and works again begins with the first timeout: its next failure is found as soon.
+// TestPathBackoffEnds: a path that has failed and works again begins with the first timeout: its next failure is found
+// as soon.
 func TestPathBackoffEnds(t *testing.T) {
 	w, _ := chosen(t, 40_000_000, []unit.Bytes{10_000, 20_000}, []unit.Time{0, 0}, nil)
 	deliver, backoff := w.onData, 0

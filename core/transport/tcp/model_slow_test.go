@@ -10,7 +10,7 @@ import (
 
 func init() { checkAlways = true }
 
-// The rest of TestRenoUnderLoss: at 10⁻⁴ 2,000 losses are twenty million packets.
+// TestRenoUnderLossSlow: the rest of TestRenoUnderLoss: at 10⁻⁴ 2,000 losses are twenty million packets.
 func TestRenoUnderLossSlow(t *testing.T) { underLoss(t, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3) }
 
 // TestFullLonger: a minute of each controller.

@@ -143,8 +143,8 @@ func TestNackExact(t *testing.T) {
 	}
 }
 
-// One NACK can name several packets of one time stamp: all that are out are sent again, those
-// that are not are passed over, and one named twice counts once.
+// TestNackSpans: one NACK can name several packets of one time stamp: all that are out are sent again, those that are
+// not are passed over, and one named twice counts once.
 func TestNackSpans(t *testing.T) {
 	w := newPipe(t, "reno", 0, nil)
 	w.limit = 0

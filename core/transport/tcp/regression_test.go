@@ -97,7 +97,7 @@ func TestUndoBeforeRetransmission(t *testing.T) {
 	}
 }
 
-// A SACK block that begins at snd_una is not valid.
+// TestSACKFromUna: a SACK block that begins at snd_una is not valid.
 func TestSACKFromUna(t *testing.T) {
 	w := newPipe(t, "cubic", 0, nil)
 	w.runUntil(200 * ms)
@@ -341,7 +341,7 @@ type lossSpy struct {
 
 func (s *lossSpy) OnLoss(now unit.Time, l cc.Loss) { s.seen(l); s.Controller.OnLoss(now, l) }
 
-// The reordering window widens once a round, round after round.
+// TestReorderingWindowGrows: the reordering window widens once a round, round after round.
 func TestReorderingWindowGrows(t *testing.T) {
 	w := newPipe(t, "cubic", 0, nil)
 	w.runUntil(60 * ms)

@@ -241,7 +241,7 @@ func TestSendBuffer(t *testing.T) {
 		testkit.Tolerance{Relative: 0.05})
 }
 
-// The application: a rate is kept, a stop time too, and a size is exact.
+// TestApplication_KeepsRateStopAndSize: the application: a rate is kept, a stop time too, and a size is exact.
 func TestApplication_KeepsRateStopAndSize(t *testing.T) {
 	w := newPipe(t, "cubic", 0, func(c *Config) { c.Rate = 8 * unit.Mbps })
 	w.runUntil(10 * unit.Second)
@@ -262,8 +262,8 @@ func TestApplication_KeepsRateStopAndSize(t *testing.T) {
 		testkit.Tolerance{Relative: 0.05})
 }
 
-// RFC 7661 §4.2, RFC 2861: a flow that the application limits does not grow its
-// window, and loses it when it was idle.
+// TestWindowValidation follows RFC 7661 §4.2, RFC 2861: a flow that the application limits does not grow its window,
+// and loses it when it was idle.
 func TestWindowValidation(t *testing.T) {
 	for _, name := range []string{"reno", "cubic", "dctcp"} {
 		t.Run(name, func(t *testing.T) {
@@ -314,7 +314,7 @@ func TestZeroWindow(t *testing.T) {
 	}
 }
 
-// A reset in sequence ends the connection, another does not (RFC 5961 §3.2).
+// TestSender_AcceptsResetOnlyInSequence: a reset in sequence ends the connection, another does not (RFC 5961 §3.2).
 func TestSender_AcceptsResetOnlyInSequence(t *testing.T) {
 	w := newPipe(t, "reno", 0, nil)
 	w.runUntil(500 * ms)

@@ -396,7 +396,7 @@ func TestContract_DetectsMutants(t *testing.T) {
 	}
 }
 
-// Each promise has a mutant that breaks it.
+// TestPromisesHaveMutants: each promise has a mutant that breaks it.
 func TestPromisesHaveMutants(t *testing.T) {
 	for _, p := range promises {
 		if !slices.ContainsFunc(mutants, func(m mutant) bool { return m.promise == p.name }) {

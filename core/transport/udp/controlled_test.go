@@ -279,7 +279,8 @@ func TestControlledRefused(t *testing.T) {
 	}
 }
 
-// A report that is longer than its datagram waits until the NIC is free, and is of all that has arrived by then.
+// TestReportsMerge: a report that is longer than its datagram waits until the NIC is free, and is of all that has
+// arrived by then.
 func TestReportsMerge(t *testing.T) {
 	for _, x := range []struct {
 		payload int32

@@ -183,7 +183,7 @@ func TestControlledNacksOnPath(t *testing.T) {
 	}
 }
 
-// Any order of sends, NACKs of anything, and reports: the books are right.
+// FuzzControlledNack: any order of sends, NACKs of anything, and reports: the books are right.
 func FuzzControlledNack(f *testing.F) {
 	f.Add([]byte{0, 20, 1, 3, 1, 4, 2, 5, 0, 20, 1, 5, 3, 0})
 	f.Add([]byte{0, 200, 1, 0, 1, 1, 1, 199, 2, 100, 0, 200, 4, 0, 1, 7})

@@ -64,8 +64,7 @@ func TestCBRExact(t *testing.T) {
 	}
 }
 
-// With jitter each gap is within ±j of the nominal one, uniform, and the rate
-// stays.
+// TestGapJitter: with jitter each gap is within ±j of the nominal one, uniform, and the rate stays.
 func TestGapJitter(t *testing.T) {
 	s, _ := pair(t, newFlow(), Config{Rate: 40 * unit.Mbps, Pattern: CBR, GapJitter: 0.1})
 	at := times(t, s, 200_001)
@@ -106,7 +105,7 @@ func TestSender_PoissonGapsAreExponential(t *testing.T) {
 	}
 }
 
-// Bursts as iperf3 sends them: each millisecond all datagrams that the rate has
+// TestSender_BurstSendsEarnedDatagrams: bursts as iperf3 sends them: each millisecond all datagrams that the rate has
 // earned, back to back: 40 Mb/s is 3.45 datagrams a millisecond.
 func TestSender_BurstSendsEarnedDatagrams(t *testing.T) {
 	s, _ := pair(t, newFlow(), Config{Rate: 40 * unit.Mbps, Pattern: Burst, Interval: unit.Millisecond})
@@ -157,7 +156,7 @@ func TestBurstSleepsLong(t *testing.T) {
 	}
 }
 
-// Times beyond the range of Time are never, not negative.
+// TestFarFuture: times beyond the range of Time are never, not negative.
 func TestFarFuture(t *testing.T) {
 	for _, c := range []Config{
 		{Rate: 1, Pattern: CBR, GapJitter: 1},
@@ -202,7 +201,7 @@ func TestOnOff(t *testing.T) {
 	}
 }
 
-// A flow starts and stops when it should, and sends its size and no more.
+// TestStartStopSize: a flow starts and stops when it should, and sends its size and no more.
 func TestStartStopSize(t *testing.T) {
 	f := newFlow()
 	f.Start, f.Stop = unit.Second, 2*unit.Second
@@ -229,7 +228,7 @@ func TestStartStopSize(t *testing.T) {
 	}
 }
 
-// A busy NIC delays datagrams, not the schedule: the rate is made up for.
+// TestSchedulesContinue: a busy NIC delays datagrams, not the schedule: the rate is made up for.
 func TestSchedulesContinue(t *testing.T) {
 	s, _ := pair(t, newFlow(), Config{Rate: 40 * unit.Mbps, Pattern: CBR})
 	var p packet.Packet
@@ -272,7 +271,7 @@ func TestReceiver_CountsDuplicatesAndJitter(t *testing.T) {
 	}
 }
 
-// RFC 3550's sequence check, by brute force: any order, any duplicates within the
+// TestDuplicatesBruteForce follows RFC 3550's sequence check, by brute force: any order, any duplicates within the
 // window.
 func TestDuplicatesBruteForce(t *testing.T) {
 	_, r := pair(t, newFlow(), Config{Rate: unit.Mbps, Pattern: CBR})

@@ -253,7 +253,7 @@ func TestUET_MatchesReferenceSimulator(t *testing.T) {
 	}
 }
 
-// The files of all cases can be read, and have the flows that they should have.
+// TestReferenceFiles: the files of all cases can be read, and have the flows that they should have.
 func TestReferenceFiles(t *testing.T) {
 	for i := range references {
 		r := &references[i]

@@ -179,7 +179,8 @@ func TestInFlight(t *testing.T) {
 	}
 }
 
-// A round trip is known of packets that were sent once, or twice if the acknowledgement is of the second.
+// TestSender_SamplesUnambiguousRoundTrips: a round trip is known of packets that were sent once, or twice if the
+// acknowledgement is of the second.
 func TestSender_SamplesUnambiguousRoundTrips(t *testing.T) {
 	s, _ := both(t, 1_000_000, nil)
 	sent(s, 0)
@@ -306,8 +307,8 @@ func TestSender_EstimatedTimeoutDoubles(t *testing.T) {
 	}
 }
 
-// A receiver acknowledges several packets by the last of them: where round trips do not vary, the first of them must
-// not be taken to be lost.
+// TestEstimatedLongPath: a receiver acknowledges several packets by the last of them: where round trips do not vary,
+// the first of them must not be taken to be lost.
 func TestEstimatedLongPath(t *testing.T) {
 	s, _ := both(t, 10_000_000, func(c *Config) { c.RTO, c.RTOMin = estimatedRTO, 100*us })
 	s.timer.Trip = transport.RoundTrip{}

@@ -85,7 +85,7 @@ func TestSender_WindowLimitsFlight(t *testing.T) {
 	}
 }
 
-// Any packets may be lost, data or acknowledgements: all bytes arrive, once.
+// TestSender_DeliversAllUnderLoss: any packets may be lost, data or acknowledgements: all bytes arrive, once.
 func TestSender_DeliversAllUnderLoss(t *testing.T) {
 	for seed := range uint64(30) {
 		random := unit.NewRandom(seed, "loss")
@@ -112,7 +112,7 @@ func TestGoBackN(t *testing.T) {
 	}
 }
 
-// The timeout doubles up to 64 times, and a new acknowledgement resets it.
+// TestSender_TimeoutDoublesUntilProgress: the timeout doubles up to 64 times, and a new acknowledgement resets it.
 func TestSender_TimeoutDoublesUntilProgress(t *testing.T) {
 	s, _ := New(flowtest.NewFlow(10_000), 5, unit.Millisecond)
 	s.Emit(0, &packet.Packet{})

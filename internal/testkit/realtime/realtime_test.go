@@ -82,7 +82,8 @@ func TestFatal_EndsOnlyTheAttempt(t *testing.T) {
 	}
 }
 
-// A part's cleanups run at its end, also if it is fatal for the attempt, and those before it at the attempt's.
+// TestRunPart_CleansUpAtItsEnd: a part's cleanups run at its end, also if it is fatal for the attempt, and those before
+// it at the attempt's.
 func TestRunPart_CleansUpAtItsEnd(t *testing.T) {
 	var order []string
 	note := func(what string) func() { return func() { order = append(order, what) } }
@@ -111,7 +112,7 @@ func TestSkipReachesTheOuterTest(t *testing.T) {
 	}
 }
 
-// The same line of Error is the same way, two lines are two.
+// TestWaysByLine: the same line of Error is the same way, two lines are two.
 func TestWaysByLine(t *testing.T) {
 	n := 0
 	verdict, _ := outcome(t, func(try *Try) {
@@ -127,7 +128,7 @@ func TestWaysByLine(t *testing.T) {
 	}
 }
 
-// Two lines are two ways, even with the same format.
+// TestWaysByLineAndFormat: two lines are two ways, even with the same format.
 func TestWaysByLineAndFormat(t *testing.T) {
 	n := 0
 	verdict, text := outcome(t, func(try *Try) {
@@ -231,7 +232,7 @@ func TestPanicsReachTheTest(t *testing.T) {
 	Test(t, func(*Try) { panic("broken") })
 }
 
-// A cleanup that fails is a finding of the attempt, and the other cleanups run all the same.
+// TestFatalInACleanup: a cleanup that fails is a finding of the attempt, and the other cleanups run all the same.
 func TestFatalInACleanup(t *testing.T) {
 	cleaned := 0
 	verdict, text := outcome(t, func(try *Try) {

@@ -18,8 +18,8 @@ import (
 // look is a folder for pictures of the samples, to be looked at: LOOK=/tmp/pictures go test -run TestEveryKind
 var look = os.Getenv("LOOK")
 
-// Every kind of figure is drawn on a screen and at the widths of journals, in the same bytes each time, on a
-// background that is whole.
+// TestEveryKind: every kind of figure is drawn on a screen and at the widths of journals, in the same bytes each time,
+// on a background that is whole.
 func TestEveryKind(t *testing.T) {
 	for name, f := range samples() {
 		for _, size := range []struct {

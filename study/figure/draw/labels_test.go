@@ -164,7 +164,7 @@ var sizesOfFigures = map[string]figure.Size{"screen": figure.ScreenSize(), "89 m
 	"183 mm": figure.PrintSize(183 * mm), "89 × 50 mm": {Width: 89 * mm, Height: 50 * mm, Text: 8},
 	"183 mm, 7 pt": {Width: 183 * mm, Text: 7}, "89 mm, 12 pt": {Width: 89 * mm, Text: 12}}
 
-// No text of a figure runs into another one, or out of the page, in any kind of figure.
+// TestTextsApart: no text of a figure runs into another one, or out of the page, in any kind of figure.
 func TestTextsApart(t *testing.T) {
 	for name, f := range samples() {
 		for size, s := range sizesOfFigures {

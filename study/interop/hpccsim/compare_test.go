@@ -112,8 +112,8 @@ func TestCompareOdd(t *testing.T) {
 	}
 }
 
-// A flow that one side has not is a difference, although each bin agrees: one of ten of a size is left out.
-// A share of them may be allowed.
+// TestCompareUnpaired: a flow that one side has not is a difference, although each bin agrees: one of ten of a size is
+// left out. A share of them may be allowed.
 func TestCompareUnpaired(t *testing.T) {
 	same := func(_, _ int) float64 { return 1 }
 	whole, part := listed("whole", 2, same), listed("part", 2, same)

@@ -148,7 +148,7 @@ func FuzzReadQueues(f *testing.F) {
 	})
 }
 
-// HPCC simulator: 0x0b000001 + (n/256)·0x10000 + (n%256)·0x100.
+// TestAddressOf_IsInverseOfAddrNode follows HPCC simulator: 0x0b000001 + (n/256)·0x10000 + (n%256)·0x100.
 func TestAddressOf_IsInverseOfAddrNode(t *testing.T) {
 	for node, want := range map[int]uint32{0: 0x0b000001, 1: 0x0b000101, 209: 0x0b00d101, 256: 0x0b010001, 375: 0x0b017701,
 		65535: 0x0bffff01} {
@@ -238,7 +238,7 @@ func TestComputeSlowdowns_MatchesRowsByHand(t *testing.T) {
 	}
 }
 
-// A queue of up to 999 bytes counts as 0 KB (HPCC simulator: qlen/1000).
+// TestQueueAdd: a queue of up to 999 bytes counts as 0 KB (HPCC simulator: qlen/1000).
 func TestQueueAdd(t *testing.T) {
 	var q QueueHistogram
 	for _, n := range []int64{0, 999, 1000, 3999, -1} {
@@ -292,7 +292,7 @@ func TestBadFiles(t *testing.T) {
 	testkit.Golden(t, "badfiles.txt", testkit.RemoveLists(out.String()))
 }
 
-// The error of an unknown key lists all keys. The golden file has no such lists.
+// TestListOfKeys: the error of an unknown key lists all keys. The golden file has no such lists.
 func TestListOfKeys(t *testing.T) {
 	var known []string
 	for i := range Keys {

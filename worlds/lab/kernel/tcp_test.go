@@ -42,7 +42,7 @@ func without(name string) *Kernel {
 	return k
 }
 
-// Each parameter of transport tcp is in the table, in its order.
+// TestParameters_CoverTransportTCP: each parameter of transport tcp is in the table, in its order.
 func TestParameters_CoverTransportTCP(t *testing.T) {
 	var want, got []string
 	for _, p := range tcp.Scheme().Parameters() {

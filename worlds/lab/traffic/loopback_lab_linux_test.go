@@ -501,7 +501,7 @@ func TestRun_LeavesNoFileOrGoroutine(t *testing.T) {
 	}
 }
 
-// Cancelled before it began, a run ends all the same.
+// TestCancelledBefore: cancelled before it began, a run ends all the same.
 func TestCancelledBefore(t *testing.T) {
 	c := loopback(t, stream(4, 0))
 	c.Epoch += int64(100 * time.Second)

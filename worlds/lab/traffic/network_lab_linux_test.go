@@ -248,7 +248,7 @@ func samples(t *realtime.Try, c Config, r *Result, i int) {
 	}
 }
 
-// Two thousand short flows, some at once, all of them complete.
+// TestShortFlows: two thousand short flows, some at once, all of them complete.
 func TestShortFlows(t *testing.T) { realtime.Test(t, shortFlows) }
 
 func shortFlows(t *realtime.Try) {

@@ -75,7 +75,8 @@ func TestCollectionWhileWaiting(t *testing.T) {
 	}
 }
 
-// A run yields to one thread while that is faster, looks again, and takes all when they are.
+// TestPace_ChoosesFasterMode: a run yields to one thread while that is faster, looks again, and takes all when they
+// are.
 func TestPace_ChoosesFasterMode(t *testing.T) {
 	now := time.Unix(0, 0)
 	p := newPace(now)

@@ -26,8 +26,8 @@ func build(t testing.TB, given ...string) func(site *dataplane.Site) []dataplane
 	}
 }
 
-// The transcripts were worked out from RFC 8289 §5: four bursts, the second soon after the first, the third long
-// after it, and the fourth between 8 and 16 intervals after that.
+// TestProgram_MatchesTranscripts: the transcripts were worked out from RFC 8289 §5: four bursts, the second soon after
+// the first, the third long after it, and the fourth between 8 and 16 intervals after that.
 func TestProgram_MatchesTranscripts(t *testing.T) {
 	for _, x := range []struct {
 		name            string

@@ -59,8 +59,8 @@ func readConfig(t testing.TB, given ...string) config {
 	return x.(*config).withDerived()
 }
 
-// RFC 9332 appendix A with its defaults: an update every 15 ms, alpha 0.1·0.015/0.1² = 0.15, beta 0.3/0.1 = 3. At 25 ms
-// after 20 ms the base moves by 0.15·0.010 + 3·0.005 = 0.0165.
+// TestPortState_UpdatesBaseByHand follows RFC 9332 appendix A with its defaults: an update every 15 ms, alpha
+// 0.1·0.015/0.1² = 0.15, beta 0.3/0.1 = 3. At 25 ms after 20 ms the base moves by 0.15·0.010 + 3·0.005 = 0.0165.
 func TestPortState_UpdatesBaseByHand(t *testing.T) {
 	c := readConfig(t)
 	if c.Update != 15*ms || math.Abs(c.Alpha-0.15) > 1e-12 || math.Abs(c.Beta-3) > 1e-12 {
@@ -93,7 +93,8 @@ func TestConfig_RampRisesOverRange(t *testing.T) {
 	}
 }
 
-// RFC 9332 §2.1: p_C = (p_CL / k)²: with a base of 0.2 and k 2 40 % of the scalable packets and 4 % of the others go.
+// TestPortState_CouplesClassicBySquare follows RFC 9332 §2.1: p_C = (p_CL / k)²: with a base of 0.2 and k 2 40 % of the
+// scalable packets and 4 % of the others go.
 func TestPortState_CouplesClassicBySquare(t *testing.T) {
 	s := portState{probability: 0.2}
 	counts := [2]int{}

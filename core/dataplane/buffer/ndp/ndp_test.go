@@ -309,7 +309,7 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// A packet that is admitted, trimmed or sent back takes no memory.
+// TestNoAllocation: a packet that is admitted, trimmed or sent back takes no memory.
 func TestNoAllocation(t *testing.T) {
 	b := newBench(t, Config{Data: 2, Headers: 200, ReturnToSender: true, TrimTail: 0.5}, false, tm.Limit{})
 	n := int64(0)

@@ -157,7 +157,7 @@ dropped 12: headroom full
 	}
 }
 
-// With quanta the pause is renewed while it lasts: 1000 quanta are 51.2 µs at 10 Gb/s.
+// TestProgram_RenewsPauseQuanta: with quanta the pause is renewed while it lasts: 1000 quanta are 51.2 µs at 10 Gb/s.
 func TestProgram_RenewsPauseQuanta(t *testing.T) {
 	want := `5051.2ns port 0 pause class 0
 30651.2ns port 0 pause class 0

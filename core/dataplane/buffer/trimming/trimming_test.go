@@ -209,8 +209,8 @@ func TestProgram_TrimsBeyondDataLimit(t *testing.T) {
 	}
 }
 
-// Of newcomer and last packet each loses its payload with probability 1/2: of 4000 trims the newcomer's are within
-// four standard deviations.
+// TestProgram_CoinTrimsNewcomerOrTail: of newcomer and last packet each loses its payload with probability 1/2: of 4000
+// trims the newcomer's are within four standard deviations.
 func TestProgram_CoinTrimsNewcomerOrTail(t *testing.T) {
 	c := config()
 	c.TrimTail, c.Headers = 0.5, 1000
@@ -294,7 +294,8 @@ func TestProgram_MarksDepartingData(t *testing.T) {
 	}
 }
 
-// A port of a quarter of the rate has a quarter of queue and thresholds, also when an event makes it so.
+// TestProgram_ScalesLimitsWithRate: a port of a quarter of the rate has a quarter of queue and thresholds, also when an
+// event makes it so.
 func TestProgram_ScalesLimitsWithRate(t *testing.T) {
 	c := config()
 	c.Kmin, c.Kmax = 0.5, 0.5
@@ -356,7 +357,7 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// A packet that is admitted, trimmed or marked takes no memory.
+// TestNoAllocation: a packet that is admitted, trimmed or marked takes no memory.
 func TestNoAllocation(t *testing.T) {
 	c := config()
 	c.TrimTail, c.Kmin, c.Kmax = 0.5, 0.1, 0.9

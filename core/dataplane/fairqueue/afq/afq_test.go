@@ -120,7 +120,7 @@ func TestProgram_SketchNeverUnderestimatesBids(t *testing.T) {
 	}
 }
 
-// A source that becomes another's is no user any more.
+// TestProgram_EvictAddressForgetsUser: a source that becomes another's is no user any more.
 func TestProgram_EvictAddressForgetsUser(t *testing.T) {
 	s := ports(3, 4, unit.Gbps, 0)
 	site := s.NewSite()

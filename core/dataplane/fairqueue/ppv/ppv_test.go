@@ -92,8 +92,8 @@ func TestConfig_RanksThroughputByHand(t *testing.T) {
 	}
 }
 
-// The quantile by hand: of 100, 200 and 700 bytes at ranks 1, 2 and 5 a tenth is 100 of the 700, and 4/5 are all of
-// them and half of the 200.
+// TestPortState_FindsThresholdByHand: the quantile by hand: of 100, 200 and 700 bytes at ranks 1, 2 and 5 a tenth is
+// 100 of the 700, and 4/5 are all of them and half of the 200.
 func TestPortState_FindsThresholdByHand(t *testing.T) {
 	k := portState{currentBytes: make([]int64, 8), previousBytes: make([]int64, 8)}
 	k.currentBytes[1], k.currentBytes[2], k.previousBytes[5] = 100, 200, 700
@@ -158,7 +158,8 @@ func TestPortState_SilenceForgetsBytes(t *testing.T) {
 	}
 }
 
-// RFC 8033 §4.2 by hand: without a delay, now and before, 0.5 − 0.125 · 0.015 decays by 2 %.
+// TestPortState_ProbabilityDecaysWithoutDelay follows RFC 8033 §4.2 by hand: without a delay, now and before, 0.5 −
+// 0.125 · 0.015 decays by 2 %.
 func TestPortState_ProbabilityDecaysWithoutDelay(t *testing.T) {
 	c := weighed(false)
 	k := portState{probability: 0.5}

@@ -54,7 +54,8 @@ func TestProgram_MatchesTranscript(t *testing.T) {
 		}, func() string { return fmt.Sprintf("colour %d threshold %d", c.last, x.ports[3].threshold) })
 }
 
-// Layers by hand: four colours over a factor of 1000 are a factor of 10 apart, from 1 Mb/s.
+// TestProgram_ColoursThroughputByHand: layers by hand: four colours over a factor of 1000 are a factor of 10 apart,
+// from 1 Mb/s.
 func TestProgram_ColoursThroughputByHand(t *testing.T) {
 	c := weighed()
 	c.Colours, c.From, c.To = 4, unit.Mbps, unit.Gbps

@@ -321,7 +321,8 @@ func TestProgram_SupplyTokenGrantsIncreases(t *testing.T) {
 	}
 }
 
-// Algorithm 3 by hand: the token after each packet, with a debt that the port's rate pays.
+// TestPort_CountsSupplyByHand follows Algorithm 3 by hand: the token after each packet, with a debt that the port's
+// rate pays.
 func TestPort_CountsSupplyByHand(t *testing.T) {
 	p := port{supply: float64(unit.Gbps) / 8e12}
 	for i, x := range []struct {
@@ -336,7 +337,7 @@ func TestPort_CountsSupplyByHand(t *testing.T) {
 	}
 }
 
-// Without SRC the packet takes with it the queue that takes longest, of all ports on its way.
+// TestNoSRC: without SRC the packet takes with it the queue that takes longest, of all ports on its way.
 func TestNoSRC(t *testing.T) {
 	r := newRig(t, 1, nil, "src", "false", "threshold", "1 packet")
 	r.come(0)

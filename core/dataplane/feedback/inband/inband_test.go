@@ -76,8 +76,8 @@ func (r *rig) dequeue(now unit.Time) (p *packet.Packet, h telemetry.Records, wha
 	return p, h, what, load
 }
 
-// One moment, after the dequeue: the clock, the queue without this packet, the bytes sent
-// before it, the rate, how long it was here.
+// TestProgram_RecordsInstantOfDequeue: one moment, after the dequeue: the clock, the queue without this packet, the
+// bytes sent before it, the rate, how long it was here.
 func TestProgram_RecordsInstantOfDequeue(t *testing.T) {
 	for _, format := range []string{"hpcc", "int-md"} {
 		t.Run(format, func(t *testing.T) {
@@ -347,7 +347,7 @@ func TestNotAsked(t *testing.T) {
 	}
 }
 
-// A switch's clock stamps its records.
+// TestProgram_StampsBySwitchClock: a switch's clock stamps its records.
 func TestProgram_StampsBySwitchClock(t *testing.T) {
 	r := newRig(t, "int-md", tm.NewFIFO(), 1, func(r *rig) {
 		r.site.Clock = telemetry.Clock{Resolution: 100 * ns,
