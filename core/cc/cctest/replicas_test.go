@@ -178,7 +178,8 @@ var flawed = []struct {
 	}, "OnAck panics: runtime error: index out of range [-1]", true},
 }
 
-// Each mistake is found in a scheme made for it, without further findings.
+// TestFindings_FindOnlyThePlantedMistake checks that each mistake is found in a scheme made for it, without further
+// findings.
 func TestFindings_FindOnlyThePlantedMistake(t *testing.T) {
 	for _, x := range flawed {
 		t.Run(x.name, func(t *testing.T) {

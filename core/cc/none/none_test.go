@@ -10,7 +10,7 @@ import (
 	"weir/core/unit"
 )
 
-// Whatever happens, the answer is the same.
+// TestNone_KeepsItsDecision checks that the decision is the same after any event.
 func TestNone_KeepsItsDecision(t *testing.T) {
 	c := none.New(cctest.NewDatacentreFlow(1), none.Config{Packets: 7})
 	want := cc.Decision{Window: 7000, Rate: 40 * unit.Gbps, NextTimer: unit.Never}
