@@ -25,7 +25,8 @@ func (c *scripted) OnLoss(now unit.Time, l cc.Loss) {
 func (c *scripted) OnTimer(unit.Time)     { c.log = append(c.log, "timer") }
 func (c *scripted) Decision() cc.Decision { return c.decision }
 
-// A packet of 1000 B at 8 Gb/s has a gap of 1 us; a new rate moves the packet that waits (HPCC simulator).
+// TestControl_NewRateMovesPendingSend checks that a new rate moves the waiting packet (HPCC simulator). A packet of
+// 1000 B at 8 Gb/s has a gap of 1 us.
 func TestControl_NewRateMovesPendingSend(t *testing.T) {
 	const us = unit.Microsecond
 	for _, x := range []struct {
@@ -51,7 +52,7 @@ func TestControl_NewRateMovesPendingSend(t *testing.T) {
 	}
 }
 
-// A rate so low that the gap has no end in time waits for ever; without a payload there is no gap.
+// TestPacer_Limits checks that a rate with a gap beyond all times waits forever. Without a payload there is no gap.
 func TestPacer_Limits(t *testing.T) {
 	var p Pacer
 	p.RecordSend(unit.Second, 0)

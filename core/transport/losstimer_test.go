@@ -7,8 +7,8 @@ import (
 	"weir/core/unit"
 )
 
-// The limit is the longest round trip, what ends add and the margin of timeouts; without a bound of the path there is
-// none.
+// TestLossLimit checks that the limit is the longest round trip plus the delay of the ends and the margin of timeouts.
+// Without a bound of the path there is no limit.
 func TestLossLimit(t *testing.T) {
 	const us = unit.Microsecond
 	for _, x := range []struct {

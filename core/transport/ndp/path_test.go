@@ -9,8 +9,8 @@ import (
 	"weir/core/unit"
 )
 
-// Paths that lose, trim, return, delay and double whatever they like: every byte comes
-// once, and nothing stalls; bytes on the wire give the same as fields.
+// TestRandomPaths checks paths with random losses, trims, returns, delays and duplicates. Every byte arrives once and
+// no flow stalls; bytes on the wire give the same result as fields.
 func TestRandomPaths(t *testing.T) { randomPaths(t, 100) }
 
 func randomPaths(t *testing.T, seeds uint64) {
@@ -77,8 +77,8 @@ func randomPaths(t *testing.T, seeds uint64) {
 	}
 }
 
-// Without loss there is never a timeout, whatever is trimmed and returned: every packet
-// that needs one gets a PULL, or is sent at once (the argument is in doc.go).
+// TestNoTimeoutsWithoutLoss checks that without loss there is never a timeout, for any trims and returns. Every packet
+// that needs a PULL gets one, or is sent at once (doc.go has the argument).
 func TestNoTimeoutsWithoutLoss(t *testing.T) { noTimeoutsWithoutLoss(t, 150) }
 
 func noTimeoutsWithoutLoss(t *testing.T, seeds uint64) {

@@ -63,9 +63,9 @@ func (w *pipe) bounded(window func() unit.Bytes) {
 	}
 }
 
-// What waits in a slow path, or behind other flows there, is not sent again, and no more than a window and a packet is
-// ever in the network, with a limit of the path's queues or without. What waits when the flow starts can take a hundred
-// round trips.
+// TestSpreadWaits checks that packets that wait on a slow path, or behind other flows there, are not resent. At most a
+// window and a packet are in the network, with or without a limit of the path's queues. Packets that wait when the flow
+// starts can take a hundred round trips.
 func TestSpreadWaits(t *testing.T) {
 	for _, n := range []int{2, 4, 8} {
 		for _, share := range []float64{0.1, 0.25, 0.5, 0.75} {
@@ -139,8 +139,9 @@ func TestWindowBoundsNetwork(t *testing.T) {
 	})
 }
 
-// A path becomes slow while a flow runs: what waits there ever longer is not sent again, for the flow sees that grow.
-// When others fill a path at once, some packets are taken for lost, and the copies count until they arrive.
+// TestSpreadChanges checks a path that becomes slow while a flow runs: packets that wait there ever longer are not
+// resent, because the flow detects the growth. When others fill a path at once, some packets are taken for lost, and
+// the copies count until they arrive.
 func TestSpreadChanges(t *testing.T) {
 	for _, x := range []struct {
 		name   string
@@ -170,8 +171,8 @@ func TestSpreadChanges(t *testing.T) {
 	}
 }
 
-// What is lost on equal paths is found by a run of later packets, within a few round trips, and a path that loses all
-// packets does not stop the flow.
+// TestSpreadLosses checks that a run of later packets detects losses on equal paths within a few round trips. A path
+// that loses all packets does not stop the flow.
 func TestSpreadLosses(t *testing.T) {
 	for _, x := range []struct {
 		name    string
@@ -236,9 +237,9 @@ func TestWaits_PatienceFollowsLateness(t *testing.T) {
 	}
 }
 
-// Each confirmed loss of what was sent again since the one before leaves a quarter of the patience, until the flow
-// trusts that what is overdue is lost, and no copy counts. Experience without a loss ends that, and so does a
-// packet that was sent again unnecessarily.
+// TestConfirmedLosses checks that each confirmed loss among the packets resent since the previous one leaves a quarter
+// of the patience. In the end the flow takes overdue packets for lost, and no copy counts. A time without losses ends
+// this, and so does an unnecessary retransmission.
 func TestConfirmedLosses(t *testing.T) {
 	const rtt, limit = 10 * us, 10 * unit.Millisecond
 	for _, end := range []string{"experience", "unnecessary"} {
@@ -318,8 +319,8 @@ func TestRunAndLateness(t *testing.T) {
 	}
 }
 
-// An answer is too early for what was sent again only if no path is so short: a flow that starts in a full queue has
-// measured longer round trips than later ones are.
+// TestEarlyAnswers checks that an answer is too early for a retransmission only if no path is that short. A flow that
+// starts in a full queue has measured longer round trips than the later ones.
 func TestEarlyAnswers(t *testing.T) {
 	w, _ := spreadPipe(t, 0, 4, 1, 10*unit.Millisecond, &fixed{window: 1 << 20}, nil)
 	base, x := w.s.config.BaseRTT, &sent{flags: everSent}
