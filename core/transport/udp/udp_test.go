@@ -46,8 +46,8 @@ func times(t testing.TB, s *Sender, n int) []unit.Time {
 	return at
 }
 
-// A constant rate is exact in the long run, for rates that do not divide anything:
-// datagram n is due at ⌈n·payload·8·10¹²/rate⌉.
+// TestCBRExact checks that a constant rate is exact in the long run, also for rates without even division: datagram n
+// is due at ⌈n·payload·8·10¹²/rate⌉.
 func TestCBRExact(t *testing.T) {
 	for _, rate := range []unit.Rate{40 * unit.Mbps, 999_999_937, 7} {
 		t.Run(fmt.Sprint("rate ", rate), func(t *testing.T) {
@@ -82,8 +82,8 @@ func TestGapJitter(t *testing.T) {
 	}
 }
 
-// Poisson: exponential gaps: mean and deviation alike, P(gap > mean) = 1/e, and no
-// memory from gap to gap.
+// TestSender_PoissonGapsAreExponential checks that Poisson has exponential gaps: equal mean and deviation, P(gap >
+// mean) = 1/e, and no memory from gap to gap.
 func TestSender_PoissonGapsAreExponential(t *testing.T) {
 	s, _ := pair(t, newFlow(), Config{Rate: 40 * unit.Mbps, Pattern: Poisson})
 	const n = 200_000
@@ -128,8 +128,8 @@ func TestSender_BurstSendsEarnedDatagrams(t *testing.T) {
 	}
 }
 
-// A slow burst source sleeps until a datagram is earned, in one step however many
-// intervals that takes, and at the same time as an interval after the other.
+// TestBurstSleepsLong checks that a slow burst source sleeps until a datagram is earned, in one step for any number of
+// intervals, and until the same time as interval by interval.
 func TestBurstSleepsLong(t *testing.T) {
 	s, _ := pair(t, newFlow(), Config{Rate: unit.Kbps, Pattern: Burst, Interval: unit.Nanosecond})
 	at := times(t, s, 4)
@@ -178,7 +178,7 @@ func TestFarFuture(t *testing.T) {
 	}
 }
 
-// On/off: sends at its rate while on; on and off alternate with the given means.
+// TestOnOff checks that an on/off source sends at its rate while on. On and off alternate with the given means.
 func TestOnOff(t *testing.T) {
 	s, _ := pair(t, newFlow(), Config{Rate: 40 * unit.Mbps, Pattern: OnOff, On: 20 * unit.Millisecond,
 		Off: 60 * unit.Millisecond})
@@ -243,8 +243,8 @@ func TestSchedulesContinue(t *testing.T) {
 	}
 }
 
-// The receiver: loss leaves gaps, duplicates and reordering are told apart, delay
-// and jitter are RFC 3550's.
+// TestReceiver_CountsDuplicatesAndJitter checks the receiver: loss leaves gaps, duplicates and reordering are
+// distinguished, delay and jitter are RFC 3550's.
 func TestReceiver_CountsDuplicatesAndJitter(t *testing.T) {
 	_, r := pair(t, newFlow(), Config{Rate: unit.Mbps, Pattern: CBR})
 	delays := []unit.Time{100, 116, 100, 148} // jitter: 0, 1, 1.9375, 4.81640625

@@ -68,7 +68,7 @@ func b(x bool) int {
 	return 0
 }
 
-// At most a window is in flight, and one window goes a round trip.
+// TestSender_WindowLimitsFlight checks that at most a window is in flight, and one window goes per round trip.
 func TestSender_WindowLimitsFlight(t *testing.T) {
 	s, r := New(flowtest.NewFlow(1_000_000), 50, unit.Millisecond)
 	sent, end := pipe(t, s, r, nil)
