@@ -111,7 +111,8 @@ func TestLetFlow(t *testing.T) {
 	}
 }
 
-// WCMP §3.1: flows in proportion to the ports' rates, or to weights; a flow stays.
+// TestWECMP_SpreadsFlowsByWeight checks WCMP §3.1: flows are spread in proportion to the ports' rates, or to weights. A
+// flow keeps its port.
 func TestWECMP_SpreadsFlowsByWeight(t *testing.T) {
 	for _, c := range []struct {
 		given []string
@@ -147,9 +148,9 @@ func TestWECMP_SpreadsFlowsByWeight(t *testing.T) {
 	}
 }
 
-// DRILL §3.2: with d = 1 and m = 0 queues are random; two choices keep them far closer, and
-// a memory closer still (Mitzenmacher, Prabhakar, Shah, FOCS 2002); a queue that is long
-// already gets nothing.
+// TestDrill_TwoChoicesKeepQueuesEven checks DRILL §3.2: with d = 1 and m = 0 queues are random. Two choices keep them
+// far closer, and a memory closer still (Mitzenmacher, Prabhakar, Shah, FOCS 2002). A queue that is already long
+// receives no packet.
 func TestDrill_TwoChoicesKeepQueuesEven(t *testing.T) {
 	spread := func(d, m string) int32 {
 		b := newBalanced(t, drill.Scheme(), same(16, unit.Gbps), "d", d, "m", m)

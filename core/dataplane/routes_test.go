@@ -28,8 +28,8 @@ func addresses(n int) *packet.Book {
 	return b
 }
 
-// Routes leads where a table with the same rules does: to the longest prefix, and of
-// equal ones to the last.
+// TestRoutesAreThoseOfTheTable compares Routes with a table of the same rules: the longest prefix wins, and of equal
+// ones the last.
 func TestRoutesAreThoseOfTheTable(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 9))
 	book := addresses(300)

@@ -36,8 +36,9 @@ func build(t testing.TB, given ...string) func(site *dataplane.Site) []dataplane
 	}
 }
 
-// The transcript was worked out from RFC 9332 appendix A: classic senders with and without ECN beside scalable ones,
-// then scalable ones alone above their share, then both beyond the link, into overload.
+// TestProgram_MatchesTranscript compares the program with a transcript made from RFC 9332 appendix A: classic senders
+// with and without ECN next to scalable ones, then only scalable ones above their share, then both beyond the link,
+// into overload.
 func TestProgram_MatchesTranscript(t *testing.T) {
 	text, err := os.ReadFile("testdata/dualpi2.txt")
 	if err != nil {
@@ -77,7 +78,8 @@ func TestPortState_UpdatesBaseByHand(t *testing.T) {
 	}
 }
 
-// The ramp goes from 0 at 800 us to 1 at 1200 us; without a range it is a step (RFC 9332 appendix A).
+// TestConfig_RampRisesOverRange checks that the ramp rises from 0 at 800 us to 1 at 1200 us. Without a range it is a
+// step (RFC 9332 appendix A).
 func TestConfig_RampRisesOverRange(t *testing.T) {
 	for _, x := range []struct {
 		span  string
@@ -110,7 +112,7 @@ func TestPortState_CouplesClassicBySquare(t *testing.T) {
 	}
 }
 
-// Queues that stay short lose nothing and are not marked, at any rate, on all ports.
+// TestNoLossAtLowLoad checks that short queues lose and mark no packet, at any rate, on all ports.
 func TestNoLossAtLowLoad(t *testing.T) {
 	for _, rate := range []unit.Rate{10 * unit.Mbps, unit.Gbps, 100 * unit.Gbps} {
 		t.Run(rate.String(), func(t *testing.T) {
@@ -135,9 +137,9 @@ func TestNoLossAtLowLoad(t *testing.T) {
 	}
 }
 
-// RFC 9332 Appendix A: with weighted round robin in place of the time-shifted FIFO, of 15 to 1, scalable senders who do
-// not react cannot starve classic ones below 1/16 of the link, and who sends less than that waits for one turn at most.
-// The controller is slow here: only the scheduler decides.
+// TestRoundRobin checks RFC 9332 appendix A with weighted round robin of 15 to 1 in place of the time-shifted FIFO.
+// Unresponsive scalable senders cannot starve classic ones below 1/16 of the link, and a sender below that waits for at
+// most one turn. The controller is slow here: only the scheduler decides.
 func TestRoundRobin(t *testing.T) {
 	for _, rate := range []unit.Rate{10 * unit.Mbps, unit.Gbps} {
 		for _, x := range []struct {
@@ -237,7 +239,8 @@ func ExampleScheme() {
 	// Output: dualpi2 15ms
 }
 
-// It chooses queues itself, so scripts with other schedulers, and pauses of classes, do not say what must happen.
+// TestProgram_HoldsContract checks the contract of programs. The program chooses queues itself, so scripts with other
+// schedulers, and with pauses of classes, do not apply.
 func TestProgram_HoldsContract(t *testing.T) {
 	disturbed := []string{"classes of delay", "a hard ceiling", "fair queues", "a pause of some"}
 	dataplanetest.CheckProgram(t, Scheme(), func(p dataplanetest.Port) dataplanetest.Port {
