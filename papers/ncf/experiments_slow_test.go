@@ -9,7 +9,8 @@ import (
 	"weir/study/plan"
 )
 
-// The claims that the quick variants must hold. docs/papers/ncf.md has the other results, and what fails.
+// TestExperiments_QuickMechanismsHold checks the claims that the quick variants must fulfil. docs/papers/ncf.md has the
+// other results, and the failures.
 func TestExperiments_QuickMechanismsHold(t *testing.T) {
 	for name, claims := range map[string][]string{
 		"incast": {"incast.drop-times-out", "incast.no-timeouts", "incast.no-timeouts-rdma", "incast.completes",

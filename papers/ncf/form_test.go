@@ -8,8 +8,8 @@ import (
 	"weir/core/packet"
 )
 
-// §5: the switch's identity is in a notice only on request, in either form and of every transport, one by one and
-// combined, about losses and to the N heaviest.
+// TestProgram_SignsNacksOnRequest checks NCF §5: the switch's identity is in a notice only on request, in either form
+// and of every transport, single and combined, about losses and to the N heaviest.
 func TestProgram_SignsNacksOnRequest(t *testing.T) {
 	for _, form := range []string{"tcp_option", "extension"} {
 		for _, transport := range []uint8{packet.ProtoTCP, packet.ProtoRDMA, packet.ProtoUDP} {
