@@ -51,9 +51,9 @@ func TestAgentShortT(t *testing.T) {
 	}
 }
 
-// The increases of preset Agent's flows are for its T, which is a hundred times the round trip of this path of 400 Mb/s
-// and .1 ms: with n: 8 a warning is due from where a queue of more than five packets stands, and n as large as the
-// count of flows keeps it short, without one.
+// TestAgentIncreases checks that the increases of preset Agent's flows match its T, which is a hundred times the round
+// trip of this path of 400 Mb/s and .1 ms. With n: 8 a warning is due from a standing queue of more than five packets
+// on. An n as large as the count of flows keeps the queue short, without a warning.
 func TestAgentIncreases(t *testing.T) {
 	for _, c := range []struct {
 		flows, n int

@@ -138,7 +138,7 @@ func FuzzSender_KeepsBoundsOverAnyStory(f *testing.F) {
 	})
 }
 
-// What every controller must hold (cc/cctest), with telemetry and without.
+// TestSender_HoldsModelInvariants checks the invariants of every controller (cc/cctest), with telemetry and without.
 func TestSender_HoldsModelInvariants(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for i := range 60 {
@@ -204,7 +204,7 @@ func benchmark(b *testing.B, c cc.Controller) {
 	}
 }
 
-// At most 150 ns, without allocation.
+// BenchmarkOnAck takes at most 150 ns, without allocation.
 func BenchmarkOnAck(b *testing.B) {
 	for m := range modes {
 		b.Run(modes[m], func(b *testing.B) { benchmark(b, newSender(b, newFlow(), func(c *Config) { c.Mode = Mode(m) })) })

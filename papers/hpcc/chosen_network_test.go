@@ -52,8 +52,8 @@ traffic: [{name: x, from: "h[0-9]*", to: {stride: 8}, transport: {rdma: {recover
 	return out, uplinks
 }
 
-// Senders that choose paths, with a window on each, find the link that has half a rate: it carries half of what the
-// others carry, nothing is lost or sent again, and all are as full as the law has them.
+// TestChosenPaths checks that senders that choose paths, with a window on each, find the link with half a rate. It
+// carries half of the others' load, no packet is lost or resent, and all are as full as the law specifies.
 func TestChosenPaths(t *testing.T) { chosenPaths(t, 300*us, 400*us) }
 
 // chosenPaths measures for a duration after a warm-up.

@@ -10,7 +10,7 @@ import (
 	"weir/internal/testkit"
 )
 
-// MinRate bounds the window from below: however large the load, W and Wc stay at MinRate·T.
+// TestMinRate checks that MinRate bounds the window from below: for any load, W and Wc stay at MinRate·T.
 func TestMinRate(t *testing.T) {
 	s := newSender(t, newFlow(), func(c *Config) { c.MinRate, c.WAI = gbps, 0 })
 	for i := range int64(20) {
@@ -22,8 +22,8 @@ func TestMinRate(t *testing.T) {
 	}
 }
 
-// Without the NIC's rate W_init is unknown. W_ai is then as configured until records give the path's slowest rate, and
-// by the rule of §5 with that.
+// TestIncreaseWithoutNICRate checks that without the NIC's rate W_init is unknown. W_ai is as configured until records
+// give the path's slowest rate, and then by the rule of draft-miao §5.
 func TestIncreaseWithoutNICRate(t *testing.T) {
 	f := newFlow()
 	f.NICRate = 0

@@ -8,7 +8,7 @@ import (
 	"weir/core/unit"
 )
 
-// Every controller at both round trips, for twice the time.
+// TestCensusNetworkFull runs every controller at both round trips, for twice the time.
 func TestCensusNetworkFull(t *testing.T) {
 	censusNetwork(t, func(delay unit.Time) unit.Time { return 2000*delay + 8*ms },
 		func(unit.Time, string) bool { return true })
@@ -17,7 +17,7 @@ func TestCensusNetworkFull(t *testing.T) {
 // TestThinnedWindowsFull: windows with other numbers of flows, too.
 func TestThinnedWindowsFull(t *testing.T) { thinnedWindows(t, 1, 2, 8, 16) }
 
-// 20 seeds with the count and without.
+// TestReceiverDrainsFull runs 20 seeds with the count and without.
 func TestReceiverDrainsFull(t *testing.T) {
 	receiverDrains(t, map[string]int{"{}": 20, "{census: off}": 20})
 }

@@ -8,8 +8,8 @@ import (
 	"weir/internal/testkit"
 )
 
-// Records that alternate between two paths are measured each against its own last ones: the flow's U is the larger
-// of the two, as long as both were seen within T.
+// TestSender_MeasuresEachPath checks that records that alternate between two paths are each measured against the same
+// path's last ones. The flow's U is the larger of the two, as long as both were seen within T.
 func TestSender_MeasuresEachPath(t *testing.T) {
 	s := newSender(t, newFlow(), nil)
 	bytes := [2]uint64{}
@@ -70,8 +70,8 @@ func TestPaths_ReplaceOldestAboveMaximum(t *testing.T) {
 	}
 }
 
-// In mode per_hop each path commits once for each commit of the flow, at its own next records: with one path's alone
-// the registers of the others would stay where they were, and the window with them.
+// TestPathsPerHopCommit checks that in mode per_hop each path commits once for each commit of the flow, at its next
+// records. If only one path committed, the registers of the others would not change, and neither would the window.
 func TestPathsPerHopCommit(t *testing.T) {
 	s := newSender(t, newFlow(), func(c *Config) { c.Mode = PerHop })
 	bytes := [2]uint64{}
@@ -87,7 +87,7 @@ func TestPathsPerHopCommit(t *testing.T) {
 	}
 }
 
-// In mode per_hop the window is the least of the paths' seen within T.
+// TestPathsPerHop checks that in mode per_hop the window is the minimum of those of the paths seen within T.
 func TestPathsPerHop(t *testing.T) {
 	s := newSender(t, newFlow(), func(c *Config) { c.Mode = PerHop })
 	bytes := [2]uint64{}

@@ -52,7 +52,7 @@ func TestSpreadLoads(t *testing.T) {
 	}
 }
 
-// What was sent again, and acknowledgements that deliver nothing, prove no second path.
+// TestSpreadProof checks that resent packets, and acknowledgements without new data, prove no second path.
 func TestSpreadProof(t *testing.T) {
 	for _, change := range []func(a *cc.Ack){
 		func(a *cc.Ack) { a.Delivery.Retransmitted = true }, func(a *cc.Ack) { a.Packets = 0 },
@@ -104,7 +104,8 @@ func TestSpreadUncongested(t *testing.T) {
 	}
 }
 
-// A receiver is notified of the order, and waits between commits for what U, 1 and the queue over B·T, says is queued.
+// TestSpreadReceiver checks that a receiver is notified of the order. Between commits it waits for the queue that U, 1
+// and the queue over B·T indicate.
 func TestSpreadReceiver(t *testing.T) {
 	f := newFlow()
 	f.Loads = true
