@@ -94,7 +94,8 @@ func TestQuickKeepsAll(t *testing.T) {
 	}
 }
 
-// The matrices have 128 and 1,024 GPUs, with an estimate of either; --quick has 128. TestSizesFull has all schemes.
+// TestExperiments_EstimateEveryMatrixSize checks that the matrices have 128 and 1,024 GPUs, with an estimate of either;
+// --quick has 128. TestSizesFull has all schemes.
 func TestExperiments_EstimateEveryMatrixSize(t *testing.T) {
 	for _, name := range []string{"ai/all-reduce", "ai/all-to-all"} {
 		estimates(t, name, runtest.Load(t, library(), name, experiment.Options{Set: []string{"scheme=swift", "balance=spray",
@@ -149,8 +150,8 @@ func carried(t *testing.T, r *plan.Run, change func(c *sim.Config)) (*sim.Config
 	return c, res
 }
 
-// An all-to-all that is passed on within servers leaves the spines of one segment alone; sent directly, what is for
-// another rail passes them.
+// TestAllToAll_HierarchicalLeavesSpinesIdle checks that an all-to-all with forwarding within servers does not use the
+// spines of one segment. Sent directly, traffic for another rail passes them.
 func TestAllToAll_HierarchicalLeavesSpinesIdle(t *testing.T) {
 	for algorithm, idle := range map[string]bool{"direct": false, "hierarchical": true} {
 		src := &experiment.Source{Name: "x", File: "x.yaml", Data: []byte(fmt.Sprintf(`
@@ -174,8 +175,9 @@ measure: [job]
 	}
 }
 
-// RDMA over switches that trim it gives the same result with frames on every link, in several threads and in other
-// windows, also where the last packet of a flow has no whole words: all flows end, without timeouts or drops.
+// TestTrimmedRDMA checks that RDMA over switches that trim it gives the same result with frames on every link, in
+// several threads and in other windows, also with a last packet without whole words. All flows end, without timeouts or
+// drops.
 func TestTrimmedRDMA(t *testing.T) {
 	for name, transport := range map[string]string{
 		"go back n": "{rdma: {trimmable: true}}, cc: dcqcn",
@@ -222,10 +224,10 @@ measure: [fct]
 	}
 }
 
-// Where links are long, too, nobody times out for what a NACK has told, for a queue of microseconds, or on a path that
-// answers: 1,050 flows to one host over links of 50 us (150 on several paths). Of go-back-N three flows do, in the
-// first burst: an answer behind a CNP waits until the NIC has sent those that other flows' packets were turned into.
-// TestLongTrimmedRDMAFull has as many flows; here are 300 (150).
+// TestLongTrimmedRDMA checks that on long links, too, there are no timeouts for NACKed packets, for a queue of
+// microseconds, or on a path that answers: 1,050 flows to one host over links of 50 us (150 on several paths). Of
+// go-back-N three flows time out in the first burst: an answer behind a CNP waits until the NIC has sent those for
+// other flows' packets. TestLongTrimmedRDMAFull has as many flows; here are 300 (150).
 func TestLongTrimmedRDMA(t *testing.T) {
 	longTrimmed(t, map[string]longIncast{
 		"go back n": {"size: 100kB, flows: 20", 0, "{rdma: {trimmable: true}}, cc: dcqcn"},
@@ -382,9 +384,9 @@ func TestCredit_EndsFlowsWithoutFailedClaim(t *testing.T) {
 	}
 }
 
-// Around one switch a host that is 5 us late costs a fifth of an all-reduce by halving and doubling at least, and 70 %
-// at most, and in step the whole takes as long as its halves. TestExperiments_QuickVariantsLeaveNoOperations has all
-// controls and the fat tree.
+// TestLockstep_ClaimsHoldOnStar checks that around one switch a host that is 5 us late costs between a fifth and 70 %
+// of an all-reduce by halving and doubling. In step the complete operation takes as long as its halves.
+// TestExperiments_QuickVariantsLeaveNoOperations has all controls and the fat tree.
 func TestLockstep_ClaimsHoldOnStar(t *testing.T) {
 	o := runtest.ExecuteAll(t, library(), "ai/lockstep", experiment.Options{Quick: true, Set: []string{"fabric=star",
 		"control=[uet, ndp, swift, hpcc]"}})

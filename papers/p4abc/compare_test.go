@@ -55,8 +55,9 @@ func plain(part *document.Node) any {
 var adjustable = []string{"red", "codel", "pie", "fq_codel", "dualpi2", "cake", "csfq", "rainbow", "ppv", "afq", "fdpa",
 	"abc", "abc_rate"}
 
-// The figures' columns of parameters: first each scheme has its defaults, then a setting of the search, the same in
-// both figures. TestCompareSearchFull runs the search. The search has as many settings for each scheme, no two alike.
+// TestComparedSettings checks the figures' columns of parameters: first each scheme has its defaults, then a setting of
+// the search, the same in both figures. The search has the same number of settings for each scheme, all different.
+// TestCompareSearchFull runs the search.
 func TestComparedSettings(t *testing.T) {
 	search := settingsOf(t, "p4abc/compare-search", "setting")
 	for _, scheme := range adjustable {
@@ -118,9 +119,10 @@ func TestSmallPackets(t *testing.T) {
 	holds(t, "p4abc/two-way", "repeat=1", "duration=2s", "warmup=4s", "link=50M_20ms", "narrow=up", "uploads=4")
 }
 
-// Figures 5 and 6 with every scheme and its source's parameters, with the paper's buffer. TestCompareFull also has the
-// larger one and the search's parameters. In the first four seconds goodputs of figure 6 vary by 5 Mb/s from seed to
-// seed with either average of ABC, so the averages are compared after 5 s, as in the quick variant.
+// TestCompare_ClaimsHoldForEveryScheme checks figures 5 and 6 with every scheme and its source's parameters, with the
+// paper's buffer. TestCompareFull also has the larger one and the search's parameters. In the first four seconds
+// goodputs of figure 6 vary by 5 Mb/s from seed to seed with either average of ABC, so the averages are compared after
+// 5 s, as in the quick variant.
 func TestCompare_ClaimsHoldForEveryScheme(t *testing.T) {
 	holds(t, "p4abc/compare-fig5", "repeat=1", "duration=3s", "warmup=3s", "n=16", "buffer=24 packets",
 		"parameters=[source]")

@@ -10,9 +10,9 @@ import (
 	"weir/core/unit"
 )
 
-// round_trip keeps the paper's shares of what a link sends in a round trip: at §6.1.3's 50 Mb/s and 20 ms its own 6, 20
-// and 16 packets, ten times that at 1 Gb/s and 10 ms, and never less: with the thresholds given in packets, bytes or
-// times, compared with packets or with bytes.
+// TestRoundTrip checks that round_trip keeps the paper's shares of a link's traffic in a round trip. At the 50 Mb/s and
+// 20 ms of P4-ABC §6.1.3 these are its own 6, 20 and 16 packets, ten times that at 1 Gb/s and 10 ms, and never less. It
+// compares thresholds in packets, bytes or times, with packets or bytes.
 func TestRoundTrip(t *testing.T) {
 	for _, x := range []struct {
 		name             string

@@ -115,7 +115,8 @@ func TestPortion_NeverExceedsWhole(t *testing.T) {
 	}
 }
 
-// What has no branches for signs, and no comparisons for shifts, is what has them: number by number.
+// TestPortion_BranchlessMatchesBranches compares the form without branches for signs and comparisons for shifts with
+// the form that has them, number by number.
 func TestPortion_BranchlessMatchesBranches(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 1))
 	digits := func(all []digit, of func(digit) uint64) (sum uint64) {

@@ -173,7 +173,7 @@ func TestSpread_DrawsEvenlyOverShare(t *testing.T) {
 	}
 }
 
-// Without a spread all packets of a rate have its activity, and nothing is drawn.
+// TestSpreadIsOff checks that without a spread all packets of a rate have its activity, without a draw.
 func TestSpreadIsOff(t *testing.T) {
 	if p := newPath(t, defaults()); p.program.spread != nil {
 		t.Error("the meter of §3.2 draws")
@@ -199,8 +199,8 @@ func TestSpreadIsOff(t *testing.T) {
 	}
 }
 
-// A reload keeps what a user receives apart from what it sends, and A_avg with the weight of its past: one sample
-// more does not take it over.
+// TestAdoptWhole checks that a reload keeps a user's received traffic apart from its sent traffic, and A_avg with the
+// weight of its past: one further sample does not dominate it.
 func TestAdoptWhole(t *testing.T) {
 	for _, whole := range []bool{false, true} {
 		c := defaults()
