@@ -28,7 +28,7 @@ func TestVariantsFull(t *testing.T) {
 	})
 }
 
-// Appendix A's quick variant, in full.
+// TestAppendixFull runs appendix A's quick variant, in full.
 func TestAppendixFull(t *testing.T) { appendixEnds(t, 48) }
 
 // TestMarksGainFull: five seeds.
