@@ -21,8 +21,8 @@ func (n *noted) Receive(now unit.Time, p *packet.Packet) bool {
 	return n.Endpoint.Receive(now, p)
 }
 
-// What would arrive during a stall arrives at its end, all else when it did; a stall within
-// another makes it longer.
+// TestStalls_DelayArrivalsToTheirEnd checks that arrivals during a stall arrive at its end, and all others on time. A
+// stall within another extends it.
 func TestStalls_DelayArrivalsToTheirEnd(t *testing.T) {
 	arrivals := func(s Stalls, change func(c *Config)) []unit.Time {
 		c := chain(change)

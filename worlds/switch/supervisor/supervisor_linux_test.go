@@ -32,7 +32,7 @@ func TestUnreadableReply(t *testing.T) {
 	}
 }
 
-// A data plane that ends by itself says why, also without an error.
+// TestDeathError_GivesReason checks that a data plane that ends by itself reports the reason, also without an error.
 func TestDeathError_GivesReason(t *testing.T) {
 	broken := errors.New("exit status 2")
 	for _, x := range []struct {
