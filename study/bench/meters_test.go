@@ -88,7 +88,8 @@ func TestRunTurn_ReportsWorkAndMeters(t *testing.T) {
 	}
 }
 
-// Arrivals of web search stop earlier in larger trees, whose flows are more.
+// TestArrivalTime_FallsWithHosts checks that arrivals of web search stop earlier in larger trees, which have more
+// flows.
 func TestArrivalTime_FallsWithHosts(t *testing.T) {
 	last := time.Hour
 	for _, hosts := range ListHosts() {

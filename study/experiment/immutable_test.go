@@ -39,8 +39,7 @@ sweep:
 	}
 }
 
-// Nothing outside its room writes to a spec: it has no field that others see, and what it gives
-// out is a copy.
+// TestSpecIsImmutable checks that other packages cannot change a spec: it has no exported field, and returns copies.
 func TestSpecIsImmutable(t *testing.T) {
 	for _, x := range []any{experiment.Spec{}, experiment.Point{}, experiment.Traffic{}} {
 		of := reflect.TypeOf(x)

@@ -11,7 +11,8 @@ import (
 	"weir/study/plan"
 )
 
-// Products of what a file says are numbers, have limits, and the error has its place and the limit.
+// TestLoad_RejectsTooLargeProducts checks that products of a file's values are limited numbers, and the error has its
+// place and the limit.
 func TestLoad_RejectsTooLargeProducts(t *testing.T) {
 	one := "traffic: [{name: x, from: h0, to: h1, transport: udp, rate: 1Mbps, start: 0s}]\n"
 	star := "topology: {star: {hosts: 4, rate: 100Gbps, delay: 1us}}\n"
@@ -83,7 +84,7 @@ func flowing(flows int) string {
 		strings.NewReplacer(",", "1Mbps,", "-1", "9Mbps").Replace(sweep(1, 9))
 }
 
-// The points of a sweep are refused as soon as they exceed one of their limits together.
+// TestLimitsOfPoints checks that the points of a sweep are refused as soon as they exceed a limit together.
 func TestLimitsOfPoints(t *testing.T) {
 	o := experiment.Options{Machine: 600e6}
 	o.LimitPoints(1<<13, 300e6)

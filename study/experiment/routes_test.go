@@ -57,8 +57,8 @@ sweep:
 	}
 }
 
-// What only a constructor knows is found at every point, also where the network is that
-// of the point before.
+// TestEveryPointIsBuilt checks that errors that only a constructor detects are found at every point, also where the
+// network is the previous point's.
 func TestEveryPointIsBuilt(t *testing.T) {
 	const text = small + `traffic: [{name: x, transport: udp, rate: 1Mbps, from: a, to: b, payload: $payload, start: 0s}]
 sweep:
@@ -76,8 +76,8 @@ sweep:
 	}
 }
 
-// A network whose tables would not fit into memory is an error: a chain of 16385
-// switches with a host each.
+// TestTooManyRoutes checks that a network with tables beyond memory is an error: a chain of 16385 switches with a host
+// each.
 func TestTooManyRoutes(t *testing.T) {
 	const n = 16385
 	var b strings.Builder

@@ -105,7 +105,7 @@ func TestCoarseUnits(t *testing.T) {
 	}
 }
 
-// What cannot be is said, with the place.
+// TestTelemetryErrors checks that impossible telemetry is reported with its place.
 func TestTelemetryErrors(t *testing.T) {
 	for _, x := range []struct{ old, new, want string }{
 		{"20ppm", "20", "not a valid clock drift"}, {"-5us", "-5", "not a valid clock offset"}, {"-5us", "2h",

@@ -73,7 +73,8 @@ func TestPortsRefused(t *testing.T) {
 	}
 }
 
-// An event names any link of a bundle, as ports are named, from either end; without a number it is the first.
+// TestEventsOfBundles checks that an event names any link of a bundle, as ports are named, from either end. Without a
+// number it is the first.
 func TestEventsOfBundles(t *testing.T) {
 	const text = `duration: 5ms
 topology:

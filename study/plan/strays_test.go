@@ -106,7 +106,7 @@ func TestMisdelivered_NamesFlowAndNICs(t *testing.T) {
 	}
 }
 
-// Drops that come before the measured part do not count, and the flow is named all the same.
+// TestMisdeliveredBehindWarmup checks that drops before the measured part do not count, but the flow is named.
 func TestMisdeliveredBehindWarmup(t *testing.T) {
 	const steady = "transport: {udp: {rate: 100Mbps}}, from: a, to: b, start: 0s"
 	r := misdirected(t, steady, "20ms") // as long as the measured part
@@ -116,7 +116,8 @@ func TestMisdeliveredBehindWarmup(t *testing.T) {
 	}
 }
 
-// Where flows arrive as they should, no packet is dropped for this reason, and the run ends as before.
+// TestStrays_AreAbsentInCorrectExperiments checks that where flows arrive correctly, no packet is dropped for this
+// reason, and the run ends as before.
 func TestStrays_AreAbsentInCorrectExperiments(t *testing.T) {
 	for i, keys := range transports {
 		t.Run(fmt.Sprint(i, " ", keys), func(t *testing.T) {

@@ -42,7 +42,8 @@ func eventful() []results.Execution {
 	}
 }
 
-// An account has all that happened, within a terminal's width; so has the page, where nothing of it acts.
+// TestAccount_ListsEventsWithinWidth checks that an account has all events within a terminal's width. So has the page,
+// with texts escaped.
 func TestAccount_ListsEventsWithinWidth(t *testing.T) {
 	o := outcome(t)
 	if got := Account(o); got != "" {

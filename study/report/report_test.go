@@ -106,7 +106,7 @@ func read(t *testing.T, text string) *experiment.Spec {
 	return plantest.LoadSource(t, r, src, experiment.Options{})
 }
 
-// The tables, word by word; nothing is wider than a terminal.
+// TestTables_MatchGoldenFile compares the tables word by word. No line is wider than a terminal.
 func TestTables_MatchGoldenFile(t *testing.T) {
 	o := outcome(t)
 	text := FormatResults(o.Spec, SummarizePoints(o.Runs)) + "\n" + FormatClaims(o.Claims) + "\n" + DescribeStatus(o)
@@ -118,7 +118,7 @@ func TestTables_MatchGoldenFile(t *testing.T) {
 	}
 }
 
-// Student's t at 95 %, two-sided, as tables print it.
+// TestMeanInterval_MatchesTables checks Student's t at 95 %, two-sided, as tables print it.
 func TestMeanInterval_MatchesTables(t *testing.T) {
 	for n, want := range map[int]float64{2: 12.706, 3: 4.303, 4: 3.182, 10: 2.262, 30: 2.045} {
 		t.Run(fmt.Sprint(n, " runs"), func(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"weir/study/figure"
 )
 
-// Long texts of every place of a figure stay in its picture, whatever font a viewer has.
+// TestTextsFitOtherFonts checks that long texts anywhere in a figure stay in its picture, with any font of a viewer.
 func TestTextsFitOtherFonts(t *testing.T) {
 	long := "mean and 95 % interval of 3 runs; of queue only mean is shown, not max ±=+MWmw "
 	for _, size := range []figure.Size{figure.ScreenSize(), figure.PrintSize(89 * 72 / 25.4)} {

@@ -151,7 +151,7 @@ func TestCompareUnpaired(t *testing.T) {
 	}
 }
 
-// A run of results is compared with what was exported of it, and with the wrong file.
+// TestCompletions_RunMatchesItsExport compares a run of results with its export, and with the wrong file.
 func TestCompletions_RunMatchesItsExport(t *testing.T) {
 	s := plantest.Load(t, room(), `duration: 1ms
 framing: hpcc

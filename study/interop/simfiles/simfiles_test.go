@@ -17,7 +17,8 @@ import (
 // rounding is the tolerance of times and ratios.
 var rounding = testkit.Tolerance{Absolute: 1e-9}
 
-// Every key of the HPCC simulator's config.txt is read and written; the sample has each of them once.
+// TestReadConfig_ReadsEveryKey checks that every key of the HPCC simulator's config.txt is read and written. The sample
+// has each once.
 func TestReadConfig_ReadsEveryKey(t *testing.T) {
 	data, err := os.ReadFile("testdata/config.txt")
 	if err != nil {
@@ -249,7 +250,7 @@ func TestQueueAdd(t *testing.T) {
 	}
 }
 
-// What each reader says to bad input: file, line, column, what is allowed.
+// TestBadFiles checks each reader's errors for bad input: file, line, column, the allowed values.
 func TestBadFiles(t *testing.T) {
 	var out strings.Builder
 	for _, c := range []struct {
