@@ -134,7 +134,7 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-// A run that is cut, for its network is locked up, gives 1.
+// TestExitCodeOfCutRun checks that a run that is cut because its network is locked up gives 1.
 func TestExitCodeOfCutRun(t *testing.T) {
 	r := registry()
 	r.Programs = append(r.Programs, classify.Scheme(), pfc.Scheme(), sharedbuffer.Scheme())
@@ -360,7 +360,7 @@ func TestShowAll(t *testing.T) {
 	}
 }
 
-// Ranges are shown as errors say them: with ends that belong to them, and ends that do not.
+// TestShowRanges checks that ranges are shown as in errors: with inclusive and exclusive ends.
 func TestShowRanges(t *testing.T) {
 	var out, errs bytes.Buffer
 	if code := Run(Registry(), []string{"show", "ncf"}, &out, &errs, false); code != 0 {
@@ -379,7 +379,7 @@ func TestShowRanges(t *testing.T) {
 	}
 }
 
-// --yaml gives an experiment's file to copy, and nothing that is none.
+// TestShowYAML checks that --yaml prints an experiment's file to copy, and refuses other names.
 func TestShowYAML(t *testing.T) {
 	file, err := os.ReadFile("../../../papers/p4abc/experiments/fig4.yaml")
 	if err != nil {

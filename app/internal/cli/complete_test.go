@@ -33,7 +33,8 @@ func hasWord(answer, word string) bool {
 	return false
 }
 
-// A line is completed by the program, whatever the shell; each shell's script asks it.
+// TestCompleter_CompletesMatchingWords checks that the program completes a line for any shell. Each shell's script
+// calls it.
 func TestCompleter_CompletesMatchingWords(t *testing.T) {
 	t.Chdir(completedFolder(t))
 	for _, x := range completed {

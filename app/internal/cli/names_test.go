@@ -221,7 +221,7 @@ func TestListsOfCommands(t *testing.T) {
 
 var quotedWord = regexp.MustCompile(`"(\w+)"`)
 
-// The words that errors of the command line list are those that the commands accept.
+// TestListsOfWords checks that the words in the command line's errors are those that the commands accept.
 func TestListsOfWords(t *testing.T) {
 	for _, args := range [][]string{{"list", "?"}, {"completion", "?"}} {
 		_, _, errs := weir(args...)

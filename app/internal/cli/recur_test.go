@@ -149,7 +149,8 @@ func TestIterationsDiffer(t *testing.T) {
 	}
 }
 
-// weir check says that iterations may recur, where draws begin anew, and what recurs is no trap.
+// TestCheckIterations checks that weir check reports that iterations may recur, where draws restart, and finds no
+// mistake in recurring programs.
 func TestCheckIterations(t *testing.T) {
 	for more, want := range map[string]bool{"iterations: {draws: anew}": true, "": false,
 		"iterations: {draws: anew, repeat: false}": false} {
@@ -306,7 +307,7 @@ func TestCheckOfManyMessages(t *testing.T) {
 	}
 }
 
-// Draws that cannot begin anew are an error, at their place.
+// TestDraws_RefuseAnewWithoutRecurringIterations checks that draws that cannot restart are an error at their place.
 func TestDraws_RefuseAnewWithoutRecurringIterations(t *testing.T) {
 	for job, want := range map[string]string{
 		"{all_reduce: {size: 64KB}}":                                         "the job has a single iteration",
@@ -387,7 +388,8 @@ measure: [job]
 	}
 }
 
-// Iterations recur under every program whose state does, and the others are listed with the word that differs.
+// TestProgramsRecur checks that iterations recur under every program with a recurring state, and the others are listed
+// with the word that differs.
 func TestProgramsRecur(t *testing.T) {
 	for _, p := range Registry().Programs {
 		t.Run(p.Name, func(t *testing.T) {

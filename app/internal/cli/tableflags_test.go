@@ -11,7 +11,7 @@ import (
 	"weir/study/results"
 )
 
-// What is known of standard output: COLUMNS before anything else; of a file nothing.
+// TestScreenOfFile checks the properties of standard output: COLUMNS overrides all others, and a file has none.
 func TestScreenOfFile(t *testing.T) {
 	f, err := os.Create(filepath.Join(t.TempDir(), "out"))
 	if err != nil {
