@@ -91,8 +91,8 @@ func TestDeparseKeepsTheFrame(t *testing.T) {
 	}
 }
 
-// A datagram that loses its end: bytes behind it in the packet go too, and one that
-// was sent without a checksum (RFC 768) gets none.
+// TestDeparseCutsADatagram checks a datagram that loses its end: later bytes in the packet go too, and one that was
+// sent without a checksum (RFC 768) gets none.
 func TestDeparseCutsADatagram(t *testing.T) {
 	b := book()
 	for _, sum := range []bool{true, false} {

@@ -27,7 +27,7 @@ func TestUpdateChecksumRFC1624(t *testing.T) {
 	}
 }
 
-// An update equals a new computation, for any header and change.
+// FuzzUpdateChecksum checks that an update equals a new computation, for any header and change.
 func FuzzUpdateChecksum(f *testing.F) {
 	f.Add([]byte("\x45\x00\x00\x1c\x00\x00\x40\x00\x40\x11\x00\x00\x0a\x00\x00\x01\x0a\x00\x00\x02"), uint8(63), uint8(2))
 	f.Fuzz(func(t *testing.T, b []byte, ttl, tos uint8) {
@@ -118,8 +118,8 @@ func TestParse_RejectsMalformedHeaders(t *testing.T) {
 	}
 }
 
-// UDP: checksum over the pseudo header, 0 sent as ones (RFC 768), none allowed over
-// IPv4 but not over IPv6 (RFC 8200 §8.1).
+// TestUDPChecksum checks UDP: the checksum covers the pseudo header, 0 is sent as ones (RFC 768), and none is allowed
+// over IPv4 but not over IPv6 (RFC 8200 §8.1).
 func TestUDPChecksum(t *testing.T) {
 	for _, pair := range [][2]netip.Addr{{a4, b4}, {a6, b6}} {
 		t.Run(pair[0].String(), func(t *testing.T) {
@@ -197,7 +197,7 @@ func TestTCPOptions_RoundTripOnWire(t *testing.T) {
 	}
 }
 
-// emit(parse(b)) == b for TCP options that emit could have made; nothing panics.
+// FuzzTCPOptions checks emit(parse(b)) == b for TCP options that emit could have made, without a panic.
 func FuzzTCPOptions(f *testing.F) {
 	f.Add([]byte("\x02\x04\x05\xb4\x04\x02\x08\x0a\x01\x02\x03\x04\x00\x00\x00\x00\x01\x03\x03\x07"))
 	f.Add([]byte{5, 10, 0, 0, 0, 1, 0, 0, 0, 2})
@@ -213,8 +213,8 @@ func FuzzTCPOptions(f *testing.F) {
 	})
 }
 
-// emit(parse(b)) is b for valid headers, but for what a view does not keep: bytes
-// behind the packet, and the reserved bits of TCP. Nothing panics.
+// FuzzParse_HeadersRoundTrip checks that emit(parse(b)) is b for valid headers, except bytes after the packet and the
+// reserved bits of TCP, which a view does not keep. No input panics.
 func FuzzParse_HeadersRoundTrip(f *testing.F) {
 	four, _ := hex.DecodeString("4600002c00004000401194d0c0a80001c0a800c701010000" + "0001000200080000" +
 		strings.Repeat("00", 12))
@@ -289,7 +289,7 @@ func FuzzParse_HeadersRoundTrip(f *testing.F) {
 	})
 }
 
-// Unknown TCP options are kept, behind the others.
+// TestTCPUnknownOptions checks that unknown TCP options are kept, after the others.
 func TestTCPUnknownOptions(t *testing.T) {
 	o, err := parseTCPOptions([]byte{254, 4, 9, 9, 2, 4, 5, 0xb4, 30, 3, 7, 0})
 	if err != nil || o.MSS != 1460 || !bytes.Equal(o.Unknown(), []byte{254, 4, 9, 9, 30, 3, 7}) {
