@@ -8,7 +8,7 @@ import (
 	"weir/app"
 )
 
-// An experiment is loaded with a change, run in this process, and its values read.
+// Example loads an experiment with a changed value, runs it in this process and reads its measures.
 func Example() {
 	r := app.Registry()
 	s, err := app.Load(r, "p4abc/fig5", "duration=2s", "scheme=abc", "n=1")
@@ -21,7 +21,7 @@ func Example() {
 	// Output: true <nil>
 }
 
-// The command line runs in this process, too.
+// ExampleCommand runs the command line in this process.
 func ExampleCommand() {
 	code := app.Command(app.Registry(), os.Stdout, os.Stdout, "agent", "--interface", "eth1")
 	fmt.Println(code)

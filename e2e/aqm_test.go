@@ -87,8 +87,8 @@ func (m managed) holds(t *testing.T, rate unit.Rate, flows int, seconds float64)
 	}
 }
 
-// At 10 Mb/s, with one flow of CUBIC per host, each scheme keeps the queue near its target and the link busy. The slow
-// stage has more flows and rates.
+// TestStandingQueue: at 10 Mb/s, with one flow of CUBIC per host, each scheme keeps the queue near its target and the
+// link busy. The slow stage has more flows and rates.
 func TestStandingQueue(t *testing.T) {
 	for _, m := range schemes {
 		t.Run(m.name, func(t *testing.T) { m.holds(t, 10*unit.Mbps, 1, 20) })

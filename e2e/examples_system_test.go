@@ -30,7 +30,7 @@ func TestExampleModules(t *testing.T) {
 	}
 }
 
-// The tasks that users tried are scripts that anybody can follow: a sweep of 200 runs becomes a PDF.
+// TestSweepExample: the tasks that users tried are scripts that anybody can follow: a sweep of 200 runs becomes a PDF.
 func TestSweepExample(t *testing.T) {
 	out, dir := task(t, await.RequireProgram(t, "cmd/weir"), "sweep/run.sh")
 	for _, want := range []string{"fairness is valid: 200 runs", "200 runs: all ran for the full duration",

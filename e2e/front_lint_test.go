@@ -19,7 +19,7 @@ import (
 // comment is what HTML does not show.
 var comment = regexp.MustCompile(`(?s)<!--.*?-->`)
 
-// The README is read before anything else: it is short.
+// TestReadmeIsShort: the README is read before anything else: it is short.
 func TestReadmeIsShort(t *testing.T) {
 	const most = 900
 	text, err := os.ReadFile("../README.md")
@@ -106,7 +106,7 @@ func TestPages_LinksLeadToFilesAndHeadings(t *testing.T) {
 	}
 }
 
-// The pages that the program shows have no broken link.
+// TestLinksOfSite: the pages that the program shows have no broken link.
 func TestLinksOfSite(t *testing.T) {
 	site, err := docsite.New(testkit.TrackedFiles(t, ".."))
 	if err != nil {

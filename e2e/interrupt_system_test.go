@@ -32,8 +32,9 @@ sweep:
   length: {short: {duration: 10ms}, long: {duration: 10000s}}
 `
 
-// Interrupted, terminated or hung up, weir keeps the finished runs, writes their report, prints on stderr which runs
-// are missing, and exits with 130. The same command then runs only the others.
+// TestRun_KeepsFinishedRunsWhenInterrupted: interrupted, terminated or hung up, weir keeps the finished runs, writes
+// their report, prints on stderr which runs are missing, and exits with 130. The same command then runs only the
+// others.
 func TestRun_KeepsFinishedRunsWhenInterrupted(t *testing.T) {
 	file := writeSpec(t, twoLengths)
 	for _, sig := range signals {
@@ -110,7 +111,7 @@ measure: [goodput]
 	}
 }
 
-// The second signal ends weir at once, and the next start removes the files that it leaves.
+// TestInterruptTwice: the second signal ends weir at once, and the next start removes the files that it leaves.
 func TestInterruptTwice(t *testing.T) {
 	file, out := writeSpec(t, twoLengths), t.TempDir()
 	unfinished := func() []string {
@@ -149,7 +150,8 @@ func TestInterruptTwice(t *testing.T) {
 	endInterrupted(t, p)
 }
 
-// Under nohup(1) a run does not end with its terminal: after SIGHUP it finishes a run and begins the next.
+// TestRun_ContinuesUnderNohup: under nohup(1) a run does not end with its terminal: after SIGHUP it finishes a run and
+// begins the next.
 func TestRun_ContinuesUnderNohup(t *testing.T) {
 	file, out := writeSpec(t, twoLengths), t.TempDir()
 	k := planKillpoints(t, "hold before rename runs/*.json 1")

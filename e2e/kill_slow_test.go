@@ -4,7 +4,7 @@ package e2e
 
 import "testing"
 
-// A sweep with traces is killed at each moment of each of its operations.
+// TestKillEverywhere: a sweep with traces is killed at each moment of each of its operations.
 func TestKillEverywhere(t *testing.T) {
 	c := newKilledCommand(t, traced(writeKinds(t, "2")))
 	all := make([]int, len(c.points))

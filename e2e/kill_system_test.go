@@ -56,7 +56,8 @@ func (c *killedCommand) somePoints(each int) (points []int) {
 	return points
 }
 
-// A sweep with traces is killed at each kind of moment. All points are TestKillEverywhere's, in the slow stage.
+// TestKillAnywhere: a sweep with traces is killed at each kind of moment. All points are TestKillEverywhere's, in the
+// slow stage.
 func TestKillAnywhere(t *testing.T) {
 	c := newKilledCommand(t, traced(writeKinds(t, "2")))
 	kinds := map[string]int{}
@@ -77,8 +78,8 @@ func TestKillAnywhereByNeed(t *testing.T) {
 	c.killAt(t, c.somePoints(1))
 }
 
-// Three processes work on one experiment, and one is killed while it has a run. The others take that run over, and
-// leave the files that a single process leaves.
+// TestProcessesTogether: three processes work on one experiment, and one is killed while it has a run. The others take
+// that run over, and leave the files that a single process leaves.
 func TestProcessesTogether(t *testing.T) {
 	file := writeKinds(t, "2")
 	c := newKilledCommand(t, traced(file))
@@ -139,7 +140,7 @@ func TestKillMerge(t *testing.T) {
 	c.killAt(t, c.somePoints(1))
 }
 
-// The program that users have has no killpoints.
+// TestNoKillpoints: the program that users have has no killpoints.
 func TestNoKillpoints(t *testing.T) {
 	for _, x := range []struct {
 		program string

@@ -64,7 +64,7 @@ func TestKilledOnLab(t *testing.T) {
 	}
 }
 
-// A lab that is killed takes its agents with it: no program, map or link of theirs is left.
+// TestAgentsKilledOnLab: a lab that is killed takes its agents with it: no program, map or link of theirs is left.
 func TestAgentsKilledOnLab(t *testing.T) {
 	needAgents(t)
 	realtime.Test(t, func(try *realtime.Try) {

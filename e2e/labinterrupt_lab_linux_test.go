@@ -15,7 +15,8 @@ import (
 	"weir/internal/testkit/await"
 )
 
-// A lab that is still being made cannot end by itself: it is cut, and its namespaces are removed all the same.
+// TestCutOnLab: a lab that is still being made cannot end by itself: it is cut, and its namespaces are removed all the
+// same.
 func TestCutOnLab(t *testing.T) {
 	needRoot(t)
 	const hosts = 100
@@ -63,8 +64,8 @@ func childrenOf(parent int) (count int) {
 	return count
 }
 
-// Signals may arrive at any time while a lab is made and begins, and twice: timeout(1) sends its child one, and its
-// process group another. In each case no namespace is left.
+// TestSignalsInSetUpOnLab: signals may arrive at any time while a lab is made and begins, and twice: timeout(1) sends
+// its child one, and its process group another. In each case no namespace is left.
 func TestSignalsInSetUpOnLab(t *testing.T) {
 	needRoot(t)
 	file, out := writeSpec(t, longRun), t.TempDir()
@@ -105,7 +106,7 @@ func TestSignalsInSetUpOnLab(t *testing.T) {
 	}
 }
 
-// The second signal ends a lab at once, and no namespace is left.
+// TestInterruptTwiceOnLab: the second signal ends a lab at once, and no namespace is left.
 func TestInterruptTwiceOnLab(t *testing.T) {
 	needRoot(t)
 	p := startPatient(t, planKillpoints(t, ""), "run", writeSpec(t, longRun), "--on", "lab", "--out", t.TempDir(),

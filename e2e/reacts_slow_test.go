@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// All combinations.
+// TestAllReactions: all combinations.
 func TestAllReactions(t *testing.T) {
 	for _, r := range reactions() {
 		t.Run(r.String(), r.check)

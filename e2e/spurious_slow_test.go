@@ -5,4 +5,4 @@ package e2e
 import "testing"
 
 // 400 of all combinations.
-func TestNothingSentTwiceOften(t *testing.T) { drawWaits(t, 2, 400) }
+func TestTimers_CauseNoSpuriousRetransmissionsLong(t *testing.T) { drawWaits(t, 2, 400) }

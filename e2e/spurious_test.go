@@ -211,7 +211,7 @@ func TestDelayedRepliesFirst(t *testing.T) {
 	}
 }
 
-// PFC pauses a path also from switches that it does not use, and the NICs of both of its hosts.
+// TestPausesOfOtherPaths: PFC pauses a path also from switches that it does not use, and the NICs of both of its hosts.
 func TestPausesOfOtherPaths(t *testing.T) {
 	for _, flows := range []string{"same edge", "off path"} {
 		w := wait{"pfc of 200kB", "10Gbps", "1us", flows, "rdma: {recovery: go_back_n}", "none"}
@@ -245,4 +245,4 @@ func drawWaits(t *testing.T, seed uint64, count int) {
 }
 
 // In a network that neither loses nor reorders packets no timer sends one twice, whatever the controller.
-func TestNothingSentTwice(t *testing.T) { drawWaits(t, 1, 10) }
+func TestTimers_CauseNoSpuriousRetransmissions(t *testing.T) { drawWaits(t, 1, 10) }

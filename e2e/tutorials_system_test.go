@@ -48,7 +48,7 @@ func TestTutorials_GiveShownOutput(t *testing.T) {
 			own := filepath.Join(t.TempDir(), "mine")
 			for _, s := range steps[1:] {
 				if s.file == "" && len(s.want) > 0 && strings.Contains(s.want[0], "it reads telemetry") {
-					continue // of the first of two versions: TestCheckTraps, and with -tags slow here
+					continue // of the first of two versions: TestCheck_FindsMistakes, and with -tags slow here
 				}
 				carryOut(t, mkdir(t, own), []step{s}, strings.NewReplacer("go run .", filepath.Dir(dir)+"/program",
 					"go mod tidy\n", "", "go test", "true"))

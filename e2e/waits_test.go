@@ -113,8 +113,9 @@ func TestPathUneven(t *testing.T) {
 	}
 }
 
-// With PFC a path waits for the longest chain of switches that can pause it, also where its packets do not go: the
-// switches s0 and s1 are in a row with others. In a ring pauses can close a cycle, so that there is no limit.
+// TestQueueingBehindPauses: with PFC a path waits for the longest chain of switches that can pause it, also where its
+// packets do not go: the switches s0 and s1 are in a row with others. In a ring pauses can close a cycle, so that there
+// is no limit.
 func TestQueueingBehindPauses(t *testing.T) {
 	longest := func(switches int, ring bool) unit.Time {
 		links := ""
@@ -243,7 +244,8 @@ func TestTimerTexts(t *testing.T) {
 	}
 }
 
-// The timer of drawn traffic is about the longest of its paths, in networks with more pairs of hosts than are examined.
+// TestTimersOfLargeNetworks: the timer of drawn traffic is about the longest of its paths, in networks with more pairs
+// of hosts than are examined.
 func TestTimersOfLargeNetworks(t *testing.T) {
 	for topology, last := range map[string]int{
 		"fat_tree: {k: 14, rate: 100Gbps, delay: 1us, buffer: 1MB}":                                               685,

@@ -2,8 +2,8 @@ package e2e
 
 import "testing"
 
-// Upon congestion the census does not take the place of n and w_ai where the path has several switches: census: on is
-// warned of, w_ai is not.
+// TestCensusWarnings: upon congestion the census does not take the place of n and w_ai where the path has several
+// switches: census: on is warned of, w_ai is not.
 func TestCensusWarnings(t *testing.T) {
 	const congestion = "{rdma: {telemetry: congestion}}"
 	for _, x := range []struct{ name, text, want string }{

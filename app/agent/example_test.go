@@ -7,7 +7,7 @@ import (
 	"weir/study/run"
 )
 
-// The import alone links the part in.
+// Example shows that the import alone links the part in.
 func Example() {
 	fmt.Println(run.Agents.Linked())
 	// Output: true

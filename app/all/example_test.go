@@ -9,7 +9,7 @@ import (
 	"weir/study/workers"
 )
 
-// The import alone links the part in.
+// Example shows that the import alone links all parts in.
 func Example() {
 	fmt.Println(figure.Drawing.Linked() && results.ParquetFiles.Linked() && workers.Remote.Linked())
 	// Output: true

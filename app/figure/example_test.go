@@ -7,7 +7,7 @@ import (
 	"weir/study/figure"
 )
 
-// The import alone links the part in.
+// Example shows that the import alone links the part in.
 func Example() {
 	fmt.Println(figure.Drawing.Linked())
 	// Output: true

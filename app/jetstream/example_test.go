@@ -7,7 +7,7 @@ import (
 	"weir/study/workers"
 )
 
-// The import alone links the part in.
+// Example shows that the import alone links the part in.
 func Example() {
 	fmt.Println(workers.Remote.Linked())
 	// Output: true

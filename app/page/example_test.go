@@ -7,7 +7,7 @@ import (
 	"weir/study/page/live"
 )
 
-// The import alone links the part in.
+// Example shows that the import alone links the part in.
 func Example() {
 	fmt.Println(live.Page.Linked())
 	// Output: true

@@ -7,7 +7,7 @@ import (
 	"weir/study/results"
 )
 
-// The import alone links the part in.
+// Example shows that the import alone links the part in.
 func Example() {
 	fmt.Println(results.PcapngFiles.Linked())
 	// Output: true

@@ -6,7 +6,7 @@ import (
 	"weir/app/programs"
 )
 
-// A switch's file names programs of this list.
+// ExampleListPrograms lists the programs that a switch's file may name.
 func ExampleListPrograms() {
 	for _, p := range programs.ListPrograms()[:2] {
 		fmt.Println(p.Name)

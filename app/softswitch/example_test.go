@@ -7,7 +7,7 @@ import (
 	"weir/internal/command"
 )
 
-// The import alone links the part in.
+// Example shows that the import alone links the part in.
 func Example() {
 	fmt.Println(command.SwitchCommand.Linked())
 	// Output: true

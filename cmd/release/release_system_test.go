@@ -167,7 +167,7 @@ func (dir schemas) Load(url string) (any, error) {
 	return jsonschema.UnmarshalJSON(f)
 }
 
-// The notices have the licence of each module of the program.
+// TestCollectLicences_IncludesModulesAndNotices: the notices have the licence of each module of the program.
 func TestCollectLicences_IncludesModulesAndNotices(t *testing.T) {
 	_, binary := self(t)
 	text, err := collectLicences("../..", binary)
@@ -182,7 +182,7 @@ func TestCollectLicences_IncludesModulesAndNotices(t *testing.T) {
 	}
 }
 
-// A commit that git does not have is refused before a folder is made.
+// TestRefusedCommit: a commit that git does not have is refused before a folder is made.
 func TestRefusedCommit(t *testing.T) {
 	testkit.RequireProgram(t, "git", "git")
 	out := filepath.Join(t.TempDir(), "new")

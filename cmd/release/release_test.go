@@ -89,7 +89,7 @@ func TestPublish_WritesFilesAndChecksums(t *testing.T) {
 	}
 }
 
-// An archive that leads out of its folder is not unpacked.
+// TestUnpack_RejectsPathsOutsideFolder: an archive that leads out of its folder is not unpacked.
 func TestUnpack_RejectsPathsOutsideFolder(t *testing.T) {
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)

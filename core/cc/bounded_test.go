@@ -15,8 +15,8 @@ func path(rate unit.Rate, rtt unit.Time) cc.Flow {
 	return cctest.NewFlow(1, cctest.SetPath(cc.Path{LineRate: rate, BaseRTT: rtt}))
 }
 
-// HPCC §5.1, +win: the window is B·T; the simulator's GetWin with VAR_WIN is m_win·rate/
-// max_rate, at least a byte, and IsWinBound lets a packet go while less is in flight.
+// TestBoundedWindow follows HPCC §5.1, +win: the window is B·T. The simulator's GetWin with VAR_WIN is
+// m_win·rate/max_rate, at least a byte, and IsWinBound lets a packet go while less is in flight.
 func TestBoundedWindow(t *testing.T) {
 	for _, c := range []struct {
 		rate, line unit.Rate
@@ -67,7 +67,7 @@ func TestBoundedWindow(t *testing.T) {
 	}
 }
 
-// A smaller rate never has a larger variable window.
+// TestVariableWindowIsMonotone: a smaller rate never has a larger variable window.
 func TestVariableWindowIsMonotone(t *testing.T) {
 	f := path(40*unit.Gbps, 25*unit.Microsecond)
 	last := unit.Bytes(0)
@@ -84,7 +84,7 @@ func TestVariableWindowIsMonotone(t *testing.T) {
 	}
 }
 
-// The parameters override what the caller knows of the path.
+// TestPathConfig checks that parameters override the caller's values of the path.
 func TestPathConfig(t *testing.T) {
 	for _, c := range []struct {
 		name   string

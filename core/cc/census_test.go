@@ -11,7 +11,8 @@ import (
 
 const us = unit.Microsecond
 
-// draft-miao §6.2: N is the flows that sent within the last T.
+// TestCensus_CountsFlowsSentWithinInterval checks draft-miao §6.2: N is the number of flows that sent within the last
+// T.
 func TestCensus_CountsFlowsSentWithinInterval(t *testing.T) {
 	var c Census
 	random := rand.New(rand.NewPCG(5, 5))
@@ -47,8 +48,9 @@ func TestCensus_CountsFlowsSentWithinInterval(t *testing.T) {
 	}
 }
 
-// Flows that send less than a packet in T count right on average, up to 64 T between packets: a link that takes 10
-// packets within T has more flows than that. One that comes back from a pause is 64 flows for one T at most.
+// TestCensusOfSlowFlows checks that flows below a packet per T count correctly on average, up to 64 T between packets:
+// a link that takes 10 packets within T has more flows than that. A flow that resumes after a pause counts as at most
+// 64 flows for one T.
 func TestCensusOfSlowFlows(t *testing.T) {
 	for _, n := range []int{1, 8, 100, 600} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
@@ -76,8 +78,8 @@ func TestCensusOfSlowFlows(t *testing.T) {
 	}
 }
 
-// The number for a flow has the weights of others, rounded, and counts the flow itself as one. By its own weight the
-// flow that was silent for longest would have the largest number.
+// TestCensusForFlow checks that the number for a flow is the rounded sum of the other flows' weights, plus one for the
+// flow itself. With its own weight the flow that was silent for the longest time would have the largest number.
 func TestCensusForFlow(t *testing.T) {
 	for _, x := range []struct {
 		silence [2]unit.Time // of two flows with T = 10 us

@@ -39,8 +39,8 @@ func (c *careful) OnNotice(unit.Time, cc.Notice) {}
 func (c *careful) OnTimer(unit.Time)             {}
 func (c *careful) Decision() cc.Decision         { return c.window.Decision() }
 
-// A controller is written as a type with six methods, defined as a scheme that experiments name, and driven by events:
-// each tells it what happened, and Decision is what it answers.
+// Example writes a controller as a type with six methods and defines it as a scheme that experiments name. Events drive
+// it, and Decision returns its window and rate.
 func Example() {
 	careful := cc.Define(cc.Scheme{Scheme: scheme.Scheme{Name: "careful", Doc: "gives up little", Source: "an example"}},
 		func(f cc.Flow, c config) (*careful, error) {

@@ -18,8 +18,8 @@ func (*nothing) Params(*scheme.Params) {}
 // around is what someone has put around a controller.
 type around struct{ cc.Controller }
 
-// A controller is made of an old one of its own kind, and of no other: who puts something around Build, as tests do,
-// has it around all controllers.
+// TestRebuild_ReusesOnlyOwnKind checks that a controller reuses only an old one of its own kind. A wrapper around
+// Build, as in tests, then wraps all controllers.
 func TestRebuild_ReusesOnlyOwnKind(t *testing.T) {
 	s := cc.DefineReusing[nothing](cc.Scheme{}, func(_ cc.Flow, _ nothing, o cc.Controller) (*old, error) {
 		if k, is := o.(*old); is {

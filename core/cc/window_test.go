@@ -8,7 +8,8 @@ import (
 	"weir/core/unit"
 )
 
-// RFC 2861 §3: an unused window goes down, and three quarters of it stay known.
+// TestWindow_ReduceIdleKeepsThreshold checks RFC 2861 §3: an unused window shrinks, and the threshold keeps three
+// quarters of it.
 func TestWindow_ReduceIdleKeepsThreshold(t *testing.T) {
 	w := cc.NewWindow(cc.Flow{MSS: 1000, InitialWindow: 100})
 	w.ReduceTo(80)
@@ -25,7 +26,7 @@ func TestWindow_ReduceIdleKeepsThreshold(t *testing.T) {
 	}
 }
 
-// What is acknowledged is not lost when the increase is slow.
+// TestWindow_AddAckedKeepsFractions checks that a slow increase loses no acknowledged bytes.
 func TestWindow_AddAckedKeepsFractions(t *testing.T) {
 	for _, every := range []float64{1, 2.5, 7, 100} {
 		t.Run(fmt.Sprint("every ", every), func(t *testing.T) {
@@ -40,8 +41,8 @@ func TestWindow_AddAckedKeepsFractions(t *testing.T) {
 	}
 }
 
-// RFC 8511 §3.1: 0.8 of the window is left where nothing was lost, not less than what the network offers, never more
-// than there was.
+// TestWindow_WarningKeepsFourFifths checks RFC 8511 §3.1: a notice without loss keeps 0.8 of the window. The result is
+// not below the network's offer, and never above the previous window.
 func TestWindow_WarningKeepsFourFifths(t *testing.T) {
 	for _, x := range []struct{ window, offered, want int }{
 		{100, 0, 80}, {100, 70, 80}, {100, 90, 90}, {100, 100, 100}, {100, 150, 100}, {2, 0, 2}, {3, 1, 2},

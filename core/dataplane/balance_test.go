@@ -111,7 +111,8 @@ func TestLetFlow(t *testing.T) {
 	}
 }
 
-// WCMP §3.1: flows in proportion to the ports' rates, or to weights; a flow stays.
+// TestWECMP_SpreadsFlowsByWeight checks WCMP §3.1: flows are spread in proportion to the ports' rates, or to weights. A
+// flow keeps its port.
 func TestWECMP_SpreadsFlowsByWeight(t *testing.T) {
 	for _, c := range []struct {
 		given []string
@@ -147,9 +148,9 @@ func TestWECMP_SpreadsFlowsByWeight(t *testing.T) {
 	}
 }
 
-// DRILL §3.2: with d = 1 and m = 0 queues are random; two choices keep them far closer, and
-// a memory closer still (Mitzenmacher, Prabhakar, Shah, FOCS 2002); a queue that is long
-// already gets nothing.
+// TestDrill_TwoChoicesKeepQueuesEven checks DRILL §3.2: with d = 1 and m = 0 queues are random. Two choices keep them
+// far closer, and a memory closer still (Mitzenmacher, Prabhakar, Shah, FOCS 2002). A queue that is already long
+// receives no packet.
 func TestDrill_TwoChoicesKeepQueuesEven(t *testing.T) {
 	spread := func(d, m string) int32 {
 		b := newBalanced(t, drill.Scheme(), same(16, unit.Gbps), "d", d, "m", m)
@@ -176,7 +177,7 @@ func TestDrill_TwoChoicesKeepQueuesEven(t *testing.T) {
 	}
 }
 
-func TestBalanceAllocatesNothing(t *testing.T) {
+func TestBalance_DoesNotAllocate(t *testing.T) {
 	for _, s := range []dataplane.Scheme{letflow.Scheme(), wecmp.Scheme(), drill.Scheme()} {
 		b := newBalanced(t, s, same(4, unit.Gbps))
 		for i := range uint32(2000) {
@@ -241,7 +242,7 @@ func across(a *dataplanetest.SingleSwitch, flow uint32) {
 // leaves is a leaf of eight with 16 uplinks.
 var leaves = dataplanetest.SwitchPosition{Tiers: 2, Tier: 1, Leaves: 8, Up: 16}
 
-func TestTreeBalanceAllocatesNothing(t *testing.T) {
+func TestTreeBalance_DoesNotAllocate(t *testing.T) {
 	for _, s := range []dataplane.Scheme{conga.Scheme(), hula.Scheme()} {
 		a, err := dataplanetest.NewSingleSwitch(s, leaves)
 		if err != nil {
@@ -260,8 +261,8 @@ func TestTreeBalanceAllocatesNothing(t *testing.T) {
 	}
 }
 
-// A packet through a leaf of 16 uplinks, to another leaf: 1000 flows, 1 µs apart, so that
-// each of 1 ms begins a flowlet, or 64, which go on with theirs.
+// BenchmarkBalance: a packet through a leaf of 16 uplinks, to another leaf: 1000 flows, 1 µs apart, so that each of 1
+// ms begins a flowlet, or 64, which go on with theirs.
 func BenchmarkBalance(bench *testing.B) {
 	for _, flows := range []uint32{64, 1000} {
 		for _, s := range []dataplane.Scheme{ecmp.Scheme(), wecmp.Scheme(), letflow.Scheme(), drill.Scheme(), hula.Scheme(),
@@ -310,7 +311,7 @@ func through(a *dataplanetest.SingleSwitch, flow uint32) {
 	}
 }
 
-// In place of forward, where one port leads everywhere, every balancer keeps the contract of
+// TestBalanceContract: in place of forward, where one port leads everywhere, every balancer keeps the contract of
 // switches and drivers to the letter, with packets as fields and as bytes.
 func TestBalanceContract(t *testing.T) {
 	for _, s := range []dataplane.Scheme{ecmp.Scheme(), wecmp.Scheme(), letflow.Scheme(), drill.Scheme(), hula.Scheme(),

@@ -30,8 +30,8 @@ func (*outer) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	return dataplane.Accept
 }
 
-// Programs change between two packets: who is new books what waits already, who stays does
-// not do so again and ticks when it would have, who is gone is asked for nothing more.
+// TestSetPrograms checks that programs change between two packets. A new program books the waiting packets. A remaining
+// one does not do so again and keeps its ticks. A removed one is not called again.
 func TestSetPrograms(t *testing.T) {
 	var pool packet.Pool
 	out, first, second := &outer{}, &keeper{}, &keeper{}
@@ -92,7 +92,8 @@ func (c *turned) Deparse(p *packet.Packet) error {
 
 func (c *turned) Opposite(p *packet.Packet) uint32 { return ^p.Hash }
 
-// A switch with a codec takes frames that packet.Parse does not know.
+// TestSwitch_CodecTakesUnknownFrames checks that a switch with a codec accepts frames that packet.Parse does not
+// support.
 func TestSwitch_CodecTakesUnknownFrames(t *testing.T) {
 	var pool packet.Pool
 	c := &turned{}

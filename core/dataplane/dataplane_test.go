@@ -10,8 +10,8 @@ import (
 	"weir/core/unit"
 )
 
-// Longest prefix match against trying every rule, IPv4 and IPv6, with rules that
-// come and go.
+// TestLPM_FindsLongestPrefix compares longest prefix match with a search over every rule, IPv4 and IPv6, with rules
+// that are added and removed.
 func TestLPM_FindsLongestPrefix(t *testing.T) {
 	random := unit.NewRandom(1, "lpm")
 	x := NewLPM[int](60)
@@ -63,8 +63,8 @@ func TestLPM_FindsLongestPrefix(t *testing.T) {
 
 func bps(r unit.Rate) unit.LinkRate { return unit.LinkRate{Bits: r} }
 
-// RFC 2697 §3: C and E start full; the rate fills C, what does not fit fills E;
-// green takes from C, yellow from E, red nothing.
+// TestSrTCM checks RFC 2697 §3: C and E start full; the rate fills C, and its surplus fills E. Green uses tokens of C,
+// yellow of E, and red none.
 func TestSrTCM(t *testing.T) {
 	m := NewSrTCM(bps(8*unit.Kbps), 1000, 500) // 1000 bytes a second
 	for _, c := range []struct {
@@ -91,8 +91,8 @@ func TestSrTCM(t *testing.T) {
 	}
 }
 
-// RFC 2698 §3: red if P lacks tokens, nothing spent; yellow if only C does, spends P;
-// green spends both.
+// TestTrTCM checks RFC 2698 §3: red if P lacks tokens, and none are spent. Yellow, if only C lacks tokens, spends P,
+// and green spends both.
 func TestTrTCM(t *testing.T) {
 	m := NewTrTCM(bps(8*unit.Kbps), 1000, bps(16*unit.Kbps), 1500)
 	for _, c := range []struct {
@@ -118,9 +118,8 @@ func TestTrTCM(t *testing.T) {
 	}
 }
 
-// Over any interval green is at most CIR·t + CBS, all that passes at most PIR·t +
-// PBS, and in the long run under overload green is CIR to the byte: tokens do not
-// drift, at any rate.
+// TestMetersKeepTheirRates checks that over any interval green is at most CIR·t + CBS, and all passing packets at most
+// PIR·t + PBS. In the long run under overload green is CIR to the byte: tokens do not drift, at any rate.
 func TestMetersKeepTheirRates(t *testing.T) {
 	for _, rate := range []unit.Rate{7, 999_999_937, 8 * unit.Mbps, 33_333_333} {
 		t.Run(rate.String(), func(t *testing.T) {
@@ -166,7 +165,7 @@ func TestMetersKeepTheirRates(t *testing.T) {
 	}
 }
 
-// Every reason has a name of its own.
+// TestReason_NamesAreUnique checks that every reason has a unique name.
 func TestReason_NamesAreUnique(t *testing.T) {
 	seen := map[string]bool{}
 	for r := range Reasons {

@@ -33,8 +33,8 @@ func (s *step) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	return dataplane.Accept
 }
 
-// A switch program is a name with any hooks, here Admit, defined as a scheme that experiments name. A switch runs its
-// programs in their order: forward chooses the port, and step marks.
+// Example writes a switch program, a name with any hooks, here Admit, and defines it as a scheme that experiments name.
+// A switch runs its programs in their order: forward chooses the port, and step marks.
 func Example() {
 	step := dataplane.Define(scheme.Scheme{Name: "step", Doc: "marks from a queue on", Source: "an example"},
 		func(_ *dataplane.Site, c config) (*step, error) { return &step{from: c.From}, nil })

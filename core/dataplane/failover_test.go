@@ -61,8 +61,9 @@ func flows(t *testing.T, a *dataplanetest.SingleSwitch, now unit.Time, n int) (p
 	return ports, count
 }
 
-// A port is left out once its link has been down for the time, and taken in once it has been up for it; what is
-// shorter changes nothing. Only flows of a port that is left out move, evenly; all of them come back.
+// TestFailover_MovesOnlyFlowsOfDownPorts checks that a port is omitted once its link has been down for the time, and
+// used again once it has been up for it. Shorter changes have no effect. Only flows of an omitted port move, evenly,
+// and all of them return.
 func TestFailover_MovesOnlyFlowsOfDownPorts(t *testing.T) {
 	const n = 3000
 	for name, x := range balancers {
@@ -109,7 +110,8 @@ func TestFailover_MovesOnlyFlowsOfDownPorts(t *testing.T) {
 	}
 }
 
-// Without the parameter, and for less than its time, flows go on to a port whose link is down: they are lost there.
+// TestNoFailover checks that without the parameter, and for less than its time, flows continue to a port with a failed
+// link and are lost there.
 func TestNoFailover(t *testing.T) {
 	for name, x := range balancers {
 		for _, given := range [][]string{nil, {"failover", "10ms"}} {
@@ -131,7 +133,8 @@ func TestNoFailover(t *testing.T) {
 	}
 }
 
-// Where all ports are down nothing is left out: packets are lost on the links, and once one is up again all go there.
+// TestFailoverAllDown checks that no port is omitted where all are down: packets are lost on the links. Once one is up
+// again all use it.
 func TestFailoverAllDown(t *testing.T) {
 	for name, x := range balancers {
 		t.Run(name, func(t *testing.T) {
@@ -150,7 +153,7 @@ func TestFailoverAllDown(t *testing.T) {
 	}
 }
 
-// A program that is made while a link is down leaves its port out from the start.
+// TestFailoverFromTheStart: a program that is made while a link is down leaves its port out from the start.
 func TestFailoverFromTheStart(t *testing.T) {
 	a := uplinks(t, ecmp.Scheme())
 	a.SetDown(0, 3, true)

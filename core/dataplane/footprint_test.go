@@ -40,7 +40,7 @@ func TestWidthOf_CountsBitsOfFields(t *testing.T) {
 	}
 }
 
-// Each limit of P4TE §4 is broken by what its section names, and by that only.
+// TestLimits_BreakOnlyTheirSection checks that each limit of P4TE §4 is broken only by the case of its section.
 func TestLimits_BreakOnlyTheirSection(t *testing.T) {
 	register := func(name string, cells, bits, reads, writes int) dataplane.RegisterUse {
 		return dataplane.RegisterUse{Name: name, Cells: cells, Bits: bits, Reads: reads, Writes: writes}
@@ -105,8 +105,8 @@ func TestLimits_BreakOnlyTheirSection(t *testing.T) {
 	}
 }
 
-// An array that two stages access is one array; the control plane's and the traffic
-// manager's take nothing of the pipeline.
+// TestFootprint_SumsSharedArraysOnce checks that an array that two stages access is one array. The control plane's and
+// the traffic manager's use no part of the pipeline.
 func TestFootprint_SumsSharedArraysOnce(t *testing.T) {
 	a := dataplane.RegisterUse{Name: "a", Cells: 8, Bits: 32, Reads: 1, Writes: 1}
 	f := dataplane.Footprint{Stages: []dataplane.Stage{
@@ -139,8 +139,8 @@ func TestFootprint_SumsSharedArraysOnce(t *testing.T) {
 	}
 }
 
-// A route is an entry of its version's table; sets of several ports are groups, equal ones the
-// same.
+// TestRoutesStage checks that a route is an entry of its version's table. Sets of several ports are groups, and equal
+// sets share one.
 func TestRoutesStage(t *testing.T) {
 	book := packet.NewBook()
 	route := func(prefix string, ports ...packet.PortID) dataplane.Route {

@@ -8,8 +8,8 @@ import (
 	"weir/core/unit"
 )
 
-// A link of 10 Gb/s carries 200 kB in 160 µs (CONGA §3.2's Cτ); one of 1000 packets/s 5 in
-// 5 ms, whatever their sizes.
+// TestLinkLoad_FollowsRateAndTime checks that a link of 10 Gb/s carries 200 kB in 160 µs (CONGA §3.2's Cτ), and one of
+// 1000 packets/s carries 5 in 5 ms, for any sizes.
 func TestLinkLoad_FollowsRateAndTime(t *testing.T) {
 	for _, c := range []struct {
 		rate  unit.LinkRate

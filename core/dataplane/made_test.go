@@ -25,8 +25,8 @@ func (k *maker) Ingress(env *Env, p *packet.Packet) Verdict {
 }
 func (k *maker) OnDrop(_ *Env, p *packet.Packet, _ Reason) { k.sent[p.Kind] = p.Sent }
 
-// What programs make is counted by kind, and where it is dropped, also in a switch that has
-// not made it; a NACK is as old as it is, a copy of data as old as that.
+// TestSwitch_CountsMadePackets checks that packets that programs make are counted by kind, and at the place of their
+// drop, also in another switch. A NACK has its own age, and a copy of data the data's age.
 func TestSwitch_CountsMadePackets(t *testing.T) {
 	var pool packet.Pool
 	k := &maker{}
@@ -71,8 +71,8 @@ func (c *copier) Admit(_ *Env, p *packet.Packet) Verdict {
 	return Accept
 }
 
-// A copy is its sender's packet like the one it is of: it has what the ingress has found out, passes the
-// admission of its own port, is not the switch's own, and does not outlive the ingress's drop.
+// TestEnv_CopiesPassOwnAdmission checks that a copy is its sender's packet like its original. It has the ingress's
+// findings, passes the admission of its own port, is not the switch's own, and is dropped with the ingress's drop.
 func TestEnv_CopiesPassOwnAdmission(t *testing.T) {
 	var pool packet.Pool
 	c := &copier{}

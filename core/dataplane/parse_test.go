@@ -26,8 +26,8 @@ func (l *limits) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	return dataplane.Accept
 }
 
-// A frame is parsed by the first switch alone: later ones take the fields, which it has written
-// into the frame as well. Behind a switch that has cut the payload off it is parsed again.
+// TestParsedOnce checks that only the first switch parses a frame: later ones use the fields, which it has written into
+// the frame as well. After a switch has trimmed the payload it is parsed again.
 func TestParsedOnce(t *testing.T) {
 	book := packet.NewBook()
 	for i := range byte(2) {

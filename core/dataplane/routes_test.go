@@ -28,8 +28,8 @@ func addresses(n int) *packet.Book {
 	return b
 }
 
-// Routes leads where a table with the same rules does: to the longest prefix, and of
-// equal ones to the last.
+// TestRoutesAreThoseOfTheTable compares Routes with a table of the same rules: the longest prefix wins, and of equal
+// ones the last.
 func TestRoutesAreThoseOfTheTable(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 9))
 	book := addresses(300)
@@ -72,7 +72,7 @@ func TestRoutesAreThoseOfTheTable(t *testing.T) {
 	}
 }
 
-// The rules of routes to hosts make the same routes.
+// TestHostRoutes: the rules of routes to hosts make the same routes.
 func TestHostRoutes(t *testing.T) {
 	book := addresses(4) // the fourth over IPv6 only
 	paths := &packet.Paths{Class: []uint32{0, 1, 1, 2, 2}, Via: []uint32{0, 1, 0}, Sets: [][]packet.PortID{nil, {4, 5}},

@@ -12,7 +12,7 @@ import (
 	"weir/core/dataplane/balance/spray"
 )
 
-// Programs say how they spread flows before they run.
+// TestTraits_DeclareSpreading checks that programs declare before they run how they spread flows.
 func TestTraits_DeclareSpreading(t *testing.T) {
 	for _, x := range []struct {
 		scheme dataplane.Scheme

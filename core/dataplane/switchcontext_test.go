@@ -36,9 +36,9 @@ func aims(t testing.TB) map[string]scheme.Scheme {
 	return all
 }
 
-// A frame of 1514 bytes takes 12.1 ms at 1 Mb/s, and 1.2 ms at 10 Mb/s; 24 of them are 5.8 ms at 50 Mb/s. RED begins at
-// half its target, or at 5 packets, which a port of 1 Mb/s has
-// after 60 ms; CAKE raises a target that is below a frame.
+// TestTargetsThatDoNotFit checks targets that are too short. A frame of 1514 bytes takes 12.1 ms at 1 Mb/s, and 1.2 ms
+// at 10 Mb/s; 24 of them are 5.8 ms at 50 Mb/s. RED begins at half its target, or at 5 packets, which a port of 1 Mb/s
+// has after 60 ms. CAKE raises a target that is below a frame.
 func TestTargetsThatDoNotFit(t *testing.T) {
 	all := aims(t)
 	packets := func(n int32) unit.Length { return unit.Length{Packets: n} }
@@ -95,8 +95,8 @@ func withoutMarks(all []scheme.Remark) []scheme.Remark {
 	return slices.DeleteFunc(all, func(r scheme.Remark) bool { return r.Kind.ID == "marks-beyond-buffer" })
 }
 
-// What is given in place of a target is warned of by its own name: 12 packets do not come before a buffer of 10 is
-// full.
+// TestThresholdsThatDoNotFit checks that a threshold in place of a target gives a warning with its own name: a queue of
+// 12 packets cannot arise in a buffer of 10.
 func TestThresholdsThatDoNotFit(t *testing.T) {
 	s := red.Scheme()
 	c, err := s.Configure("min", "12 packets", "max", "20 packets")

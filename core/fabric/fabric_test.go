@@ -98,9 +98,8 @@ func mustNew(t testing.TB, c Config) *Fabric {
 
 func inBits(r unit.Rate) unit.LinkRate { return unit.LinkRate{Bits: r} }
 
-// docs/design.md#bytes-queues-order: a link of rate R sends a frame in 8·length/R;
-// then it propagates. Every rate is exact: n frames back to back end at
-// ceil(n·8·length·10¹²/R).
+// TestArrivalTimes checks docs/design.md#bytes-queues-order: a link of rate R sends a frame in 8·length/R, and then it
+// propagates. Every rate is exact: n frames back to back end at ceil(n·8·length·10¹²/R).
 func TestArrivalTimes(t *testing.T) {
 	for _, rate := range []unit.Rate{1, 7, 4170 * 12000, 50 * unit.Mbps, 100 * unit.Gbps, 400 * unit.Gbps, 999999999937} {
 		t.Run(fmt.Sprint("rate ", rate), func(t *testing.T) {
@@ -140,8 +139,7 @@ func TestArrivalTimes(t *testing.T) {
 	}
 }
 
-// A port in packets/s takes the same time for every size (P4-ABC §5.1: 4170
-// packets/s).
+// TestPacketRateLink: a port in packets/s takes the same time for every size (P4-ABC §5.1: 4170 packets/s).
 func TestPacketRateLink(t *testing.T) {
 	var pool packet.Pool
 	var got []unit.Time
@@ -157,9 +155,8 @@ func TestPacketRateLink(t *testing.T) {
 	}
 }
 
-// The tie rule: at one time port free < NIC wake < arrival < timer. A frame that
-// arrives at the very instant at which the port becomes free finds the port's
-// queue without the frame that leaves then.
+// TestTieRule: the tie rule: at one time port free < NIC wake < arrival < timer. A frame that arrives at the very
+// instant at which the port becomes free finds the port's queue without the frame that leaves then.
 func TestTieRule(t *testing.T) {
 	var pool packet.Pool
 	var log strings.Builder
@@ -258,9 +255,9 @@ func meshOf(seed uint64, n int, window unit.Time, pieces bool, pools []*packet.P
 	return logs, f
 }
 
-// What each node sees, and when, does not depend on how the network is cut into
-// groups and windows, nor on where the run stops and goes on.
-func TestGroupingChangesNothing(t *testing.T) {
+// TestEvents_AreIndependentOfGroupsAndWindows checks that the events of each node, and their times, do not depend on
+// the network's groups and windows, nor on where the run stops and continues.
+func TestEvents_AreIndependentOfGroupsAndWindows(t *testing.T) {
 	for seed := range uint64(40) {
 		want, f0, pool := mesh(seed, 9, 0, false)
 		if pool.LiveCount() != 0 {
@@ -282,8 +279,8 @@ func TestGroupingChangesNothing(t *testing.T) {
 	}
 }
 
-// Loss takes the given share of frames after they have used the link, jitter
-// never reorders, and both draw only from the link's own stream.
+// TestLossAndJitter checks that loss takes the given share of frames after they have used the link, and jitter never
+// reorders. Both draw only from the link's own stream.
 func TestLossAndJitter(t *testing.T) {
 	var pool packet.Pool
 	const n = 100000
@@ -320,8 +317,8 @@ func TestLossAndJitter(t *testing.T) {
 	}
 }
 
-// What comes in from outside of the network goes the way of all else, whatever the
-// grouping, and however the run is cut into pieces.
+// TestFabric_WakeNodeIgnoresGrouping checks that packets from outside of the network travel like all others, for any
+// grouping, and any division of the run into pieces.
 func TestFabric_WakeNodeIgnoresGrouping(t *testing.T) {
 	want := ""
 	for _, window := range []unit.Time{0, unit.Second} {
@@ -357,7 +354,7 @@ func TestFabric_WakeNodeIgnoresGrouping(t *testing.T) {
 	}
 }
 
-// A link that is down loses what is put on it; what is on its way arrives.
+// TestLinkDown checks that a link that is down loses the frames put on it. Frames in flight arrive.
 func TestLinkDown(t *testing.T) {
 	var pool packet.Pool
 	arrived := 0

@@ -7,8 +7,8 @@ import (
 	"weir/core/unit"
 )
 
-// Keys of any number are brought into order, however they lie: evenly, at one moment, in clumps, one far from the
-// others.
+// TestKeySorter_SortsAnyDistribution checks that any number of keys is sorted, for any distribution: even, at one
+// moment, in clumps, one far from the others.
 func TestKeySorter_SortsAnyDistribution(t *testing.T) {
 	random := unit.NewRandom(1, "order")
 	for _, c := range []struct {
@@ -41,7 +41,7 @@ func TestKeySorter_SortsAnyDistribution(t *testing.T) {
 	}
 }
 
-// What arrives at one moment takes no more than a sort does: the square of these would take ten seconds.
+// TestOrderOfMany checks that arrivals at one moment take no longer than a sort: their square would take ten seconds.
 func TestOrderOfMany(t *testing.T) {
 	var o keySorter
 	const n = 200_000

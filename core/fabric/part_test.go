@@ -31,8 +31,9 @@ func backwards(parts int) func(func(int)) {
 	}
 }
 
-// What each node sees, and when, does not depend on the parts, nor on which of them is first.
-func TestPartsChangeNothing(t *testing.T) {
+// TestEvents_AreIndependentOfParts checks that the events of each node, and their times, do not depend on the parts,
+// nor on which of them is first.
+func TestEvents_AreIndependentOfParts(t *testing.T) {
 	crossed := 0
 	for seed := range uint64(8) {
 		for _, window := range []unit.Time{0, 100 * unit.Nanosecond, 2 * unit.Microsecond} {
@@ -70,7 +71,7 @@ func TestPartsChangeNothing(t *testing.T) {
 	}
 }
 
-// Whoever asks between windows sees the frames that are between parts, too.
+// TestBetweenParts checks that a caller between windows also sees the frames between parts.
 func TestBetweenParts(t *testing.T) {
 	var pools [2]packet.Pool
 	src := &relay{pool: &pools[0]}
@@ -107,7 +108,7 @@ func TestBetweenParts(t *testing.T) {
 	}
 }
 
-// Parts that cannot be are refused.
+// TestImpossibleParts: parts that cannot be are refused.
 func TestImpossibleParts(t *testing.T) {
 	short := []Link{{From: 0, To: 1, Rate: inBits(unit.Gbps), Delay: unit.Nanosecond},
 		{From: 1, To: 2, Rate: inBits(unit.Gbps), Delay: unit.Microsecond}}
@@ -138,7 +139,7 @@ func TestImpossibleParts(t *testing.T) {
 	}
 }
 
-// What two threads write to is in different cache lines.
+// TestFabric_StructsFillCacheLines checks that fields that two threads write are in different cache lines.
 func TestFabric_StructsFillCacheLines(t *testing.T) {
 	for name, size := range map[string]uintptr{"port": unsafe.Sizeof(port{}), "wire": unsafe.Sizeof(wire{}),
 		"group": unsafe.Sizeof(group{}), "member": unsafe.Sizeof(member{}), "extra": unsafe.Sizeof(extra{})} {

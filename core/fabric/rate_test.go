@@ -45,7 +45,8 @@ type rateChange struct {
 	rate unit.Rate
 }
 
-// What is left of the frame in service is sent at the new rate, slower and faster; those behind it follow.
+// TestSetRate checks that the rest of the frame in service is sent at the new rate, slower and faster. The next frames
+// follow.
 func TestSetRate(t *testing.T) {
 	const ms = unit.Millisecond
 	for _, c := range []struct {
@@ -75,8 +76,8 @@ func TestSetRate(t *testing.T) {
 	}
 }
 
-// Whatever the changes, frame k has left when the integral of the rate is that of k + 1 frames; with jitter they
-// arrive in order, and with loss the others at the same time.
+// TestSetRateIntegral checks that for any changes frame k has been sent when the integral of the rate equals k + 1
+// frames. With jitter frames arrive in order, and with loss the others arrive at the same time.
 func TestSetRateIntegral(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 200 {

@@ -7,7 +7,7 @@ import (
 	"weir/core/unit"
 )
 
-// A schedule gives what a heap gives, however far events pass others.
+// TestSchedule_MatchesHeapOrder checks that a schedule gives the order of a heap, however far events overtake others.
 func TestSchedule_MatchesHeapOrder(t *testing.T) {
 	for _, c := range []struct {
 		name          string

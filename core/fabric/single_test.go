@@ -8,8 +8,8 @@ import (
 	"weir/core/unit"
 )
 
-// Which groups keep a heap makes no difference: a node alone, with a link to itself, joined with others, and with a
-// window for which keys have no room.
+// TestSingleOrNot checks that it makes no difference which groups keep a heap: a single node, one with a link to
+// itself, one joined with others, and one with a window for which keys have no room.
 func TestSingleOrNot(t *testing.T) {
 	logs := map[string]string{}
 	for _, c := range []struct {

@@ -8,8 +8,9 @@ import (
 	"weir/core/unit"
 )
 
-// A link that is spaced delivers the first of three frames after the delay alone and the others a frame's time
-// apart, as BMv2's ports do; any other one holds each frame for its time. Over a long time both carry the same.
+// TestLink_SpacedDeliversAfterDelayOnly checks that a spaced link delivers the first of three frames after only the
+// delay and the others a frame's time apart, as BMv2's ports do. Any other link holds each frame for its time. Over a
+// long time both carry the same.
 func TestLink_SpacedDeliversAfterDelayOnly(t *testing.T) {
 	const frame = 50 * unit.Millisecond
 	for _, spaced := range []bool{false, true} {

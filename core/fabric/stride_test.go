@@ -7,7 +7,8 @@ import (
 	"weir/core/unit"
 )
 
-// However long links are, a run is asked to stop after a bounded number of events, also when a link has become faster.
+// TestStopIsAsked checks that for any length of links, a run is asked to stop after a bounded number of events, also
+// when a link has become faster.
 func TestStopIsAsked(t *testing.T) {
 	const delay = 10 * unit.Second // 15 GB on the way, in one window
 	for _, c := range []struct {
@@ -63,8 +64,9 @@ func (s *source) Wants() *packet.NodeRequests {
 }
 func (s *source) Advance(unit.Time) {}
 
-// A network of many links that carry little is asked a few times per window, however many links it has, and after
-// links have become busy as often as their rates require. Division into parts changes neither.
+// TestStrideOfManyLinks checks that a network of many links with little load is asked a few times per window, for any
+// number of links, and after links have become busy as often as their rates require. Division into parts changes
+// neither.
 func TestStrideOfManyLinks(t *testing.T) {
 	const (
 		leaves = 256

@@ -7,7 +7,7 @@ import (
 	"weir/core/unit"
 )
 
-// A run of two flows ended before the second flow did.
+// ExampleResult describes a run of two flows that ended before the second flow did.
 func ExampleResult() {
 	load := outcome.Load{Flows: []outcome.Flow{{Group: 0, Size: 1000}, {Group: 1, Size: 5000}}}
 	result := outcome.Result{End: outcome.TimeUp, Flows: []outcome.FlowResult{{FCT: 3 * unit.Millisecond},

@@ -21,8 +21,8 @@ func TestWatchSamples(t *testing.T) {
 	}
 }
 
-// Each impossible watch and onset is an error that names it. The network is a host, a switch and a host. Ports 1 and 2
-// are the switch's.
+// TestSelectionCheck: each impossible watch and onset is an error that names it. The network is a host, a switch and a
+// host. Ports 1 and 2 are the switch's.
 func TestSelectionCheck(t *testing.T) {
 	n := &topology.Network{Nodes: []topology.Node{{Name: "a"}, {Name: "s", Switch: true}, {Name: "b"}},
 		Links: []topology.Link{{Ends: [2]int{0, 1}}, {Ends: [2]int{1, 2}}}}

@@ -11,7 +11,7 @@ import (
 	"weir/core/unit"
 )
 
-// The form is ours: flags, time, queue and link.
+// TestBoltGolden checks Weir's form: flags, time, queue and link.
 func TestBoltGolden(t *testing.T) {
 	for _, c := range []struct {
 		h    Bolt
@@ -59,7 +59,7 @@ func TestBoltGolden(t *testing.T) {
 	}
 }
 
-// Another length, or flags that nobody knows, are none of it.
+// TestNotBolt checks that another length, or unknown flags, are no Bolt header.
 func TestNotBolt(t *testing.T) {
 	for _, text := range []string{"", "04 00001f40 00000000 0000", "04 00001f40 00000000 00000000",
 		"20 00001f40 00000000 000000"} {
@@ -77,7 +77,7 @@ func TestNotBolt(t *testing.T) {
 	}
 }
 
-// The answer has what the data had, and nothing else; behind the codec, too.
+// TestBoltAnswer checks that the answer has exactly the data's fields, after the codec, too.
 func TestBoltAnswer(t *testing.T) {
 	for _, version := range []uint8{4, 6} {
 		t.Run(fmt.Sprint("version ", version), func(t *testing.T) {

@@ -24,7 +24,7 @@ func deparseQuickly(t *testing.T, p *Packet, b *Book) (plain, quick bool) {
 		quick
 }
 
-// A foreign frame that gets an extension, or loses its end, keeps all the rest: MAC
+// TestDeparseKeepsTheFrame: a foreign frame that gets an extension, or loses its end, keeps all the rest: MAC
 // addresses, IP options, TCP options and flags, payload.
 func TestDeparseKeepsTheFrame(t *testing.T) {
 	b := book()
@@ -91,8 +91,8 @@ func TestDeparseKeepsTheFrame(t *testing.T) {
 	}
 }
 
-// A datagram that loses its end: bytes behind it in the packet go too, and one that
-// was sent without a checksum (RFC 768) gets none.
+// TestDeparseCutsADatagram checks a datagram that loses its end: later bytes in the packet go too, and one that was
+// sent without a checksum (RFC 768) gets none.
 func TestDeparseCutsADatagram(t *testing.T) {
 	b := book()
 	for _, sum := range []bool{true, false} {

@@ -51,7 +51,7 @@ func TestLineFraming_CountsCellsAndOverhead(t *testing.T) {
 	}
 }
 
-// 48 of 53 bytes of ATM are payload: what large frames leave of a line.
+// ExampleLineFraming calculates the share of payload in large frames: 48 of 53 bytes of ATM.
 func ExampleLineFraming() {
 	f := LineFraming(40, 0, ATM)
 	fmt.Printf("%s: %d B of IP take %d B\n", f.Name, 1492, f.FrameBytes(14+1492, 0, true))

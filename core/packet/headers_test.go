@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// RFC 1071 §3: the example's words 0001 f203 f4f5 f6f7 sum to ddf2.
+// TestChecksumRFC1071 follows RFC 1071 §3: the example's words 0001 f203 f4f5 f6f7 sum to ddf2.
 func TestChecksumRFC1071(t *testing.T) {
 	b := []byte{0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7}
 	if s := Sum(0, b); s != 0xddf2 {
@@ -19,7 +19,7 @@ func TestChecksumRFC1071(t *testing.T) {
 	}
 }
 
-// RFC 1624 §4: HC = DD2F, m = 5555, m' = 3285 gives 0000 by equation 3 (FFFF by the
+// TestUpdateChecksumRFC1624 follows RFC 1624 §4: HC = DD2F, m = 5555, m' = 3285 gives 0000 by equation 3 (FFFF by the
 // wrong equation 2).
 func TestUpdateChecksumRFC1624(t *testing.T) {
 	if got := UpdateChecksum(0xdd2f, 0x5555, 0x3285); got != 0 {
@@ -27,7 +27,7 @@ func TestUpdateChecksumRFC1624(t *testing.T) {
 	}
 }
 
-// An update equals a new computation, for any header and change.
+// FuzzUpdateChecksum checks that an update equals a new computation, for any header and change.
 func FuzzUpdateChecksum(f *testing.F) {
 	f.Add([]byte("\x45\x00\x00\x1c\x00\x00\x40\x00\x40\x11\x00\x00\x0a\x00\x00\x01\x0a\x00\x00\x02"), uint8(63), uint8(2))
 	f.Fuzz(func(t *testing.T, b []byte, ttl, tos uint8) {
@@ -55,7 +55,7 @@ var (
 	a6, b6 = netip.MustParseAddr("fd00::1"), netip.MustParseAddr("fd00::2")
 )
 
-// A header by hand: the well-known example of an IPv4 header checksum, b861.
+// TestIPv4ByHand: a header by hand: the well-known example of an IPv4 header checksum, b861.
 func TestIPv4ByHand(t *testing.T) {
 	b, _ := hex.DecodeString("45000073000040004011b861c0a80001c0a800c7")
 	b = append(b, make([]byte, 0x73-20)...)
@@ -118,8 +118,8 @@ func TestParse_RejectsMalformedHeaders(t *testing.T) {
 	}
 }
 
-// UDP: checksum over the pseudo header, 0 sent as ones (RFC 768), none allowed over
-// IPv4 but not over IPv6 (RFC 8200 §8.1).
+// TestUDPChecksum checks UDP: the checksum covers the pseudo header, 0 is sent as ones (RFC 768), and none is allowed
+// over IPv4 but not over IPv6 (RFC 8200 §8.1).
 func TestUDPChecksum(t *testing.T) {
 	for _, pair := range [][2]netip.Addr{{a4, b4}, {a6, b6}} {
 		t.Run(pair[0].String(), func(t *testing.T) {
@@ -197,7 +197,7 @@ func TestTCPOptions_RoundTripOnWire(t *testing.T) {
 	}
 }
 
-// emit(parse(b)) == b for TCP options that emit could have made; nothing panics.
+// FuzzTCPOptions checks emit(parse(b)) == b for TCP options that emit could have made, without a panic.
 func FuzzTCPOptions(f *testing.F) {
 	f.Add([]byte("\x02\x04\x05\xb4\x04\x02\x08\x0a\x01\x02\x03\x04\x00\x00\x00\x00\x01\x03\x03\x07"))
 	f.Add([]byte{5, 10, 0, 0, 0, 1, 0, 0, 0, 2})
@@ -213,8 +213,8 @@ func FuzzTCPOptions(f *testing.F) {
 	})
 }
 
-// emit(parse(b)) is b for valid headers, but for what a view does not keep: bytes
-// behind the packet, and the reserved bits of TCP. Nothing panics.
+// FuzzParse_HeadersRoundTrip checks that emit(parse(b)) is b for valid headers, except bytes after the packet and the
+// reserved bits of TCP, which a view does not keep. No input panics.
 func FuzzParse_HeadersRoundTrip(f *testing.F) {
 	four, _ := hex.DecodeString("4600002c00004000401194d0c0a80001c0a800c701010000" + "0001000200080000" +
 		strings.Repeat("00", 12))
@@ -289,7 +289,7 @@ func FuzzParse_HeadersRoundTrip(f *testing.F) {
 	})
 }
 
-// Unknown TCP options are kept, behind the others.
+// TestTCPUnknownOptions checks that unknown TCP options are kept, after the others.
 func TestTCPUnknownOptions(t *testing.T) {
 	o, err := parseTCPOptions([]byte{254, 4, 9, 9, 2, 4, 5, 0xb4, 30, 3, 7, 0})
 	if err != nil || o.MSS != 1460 || !bytes.Equal(o.Unknown(), []byte{254, 4, 9, 9, 30, 3, 7}) {
@@ -308,7 +308,7 @@ func TestTCPUnknownOptions(t *testing.T) {
 	}
 }
 
-// IPv4 with options (RFC 791 §3.1: router alert, RFC 2113 §2.1).
+// TestIPv4Options: IPv4 with options (RFC 791 §3.1: router alert, RFC 2113 §2.1).
 func TestIPv4Options(t *testing.T) {
 	h := DatagramHeader{TOS: 0x28, ID: 7, Fragment: DontFragment, TTL: 9, Protocol: 2, Src: a4, Dst: b4,
 		Options: []byte{0x94, 4, 0, 0, 1}}

@@ -17,8 +17,9 @@ func about() Packet {
 		TCP: Segment{Flags: ACK | PSH, Present: HasTimestamps, TSVal: 77, TSEcho: 5000, Window: 64}}
 }
 
-// The options are written by hand from the form in notice.go: kind 253, length, identifier 4e4b, version 1 with
-// cause and flags, lost, supply, demand, switch, spans. 1 Gb/s is 10⁶ kbit/s, 1953·2⁹ to the nearest: 4fa1.
+// TestNoticeGolden compares with options written by hand from the form in notice.go: kind 253, length, identifier 4e4b,
+// version 1 with cause and flags, lost, supply, demand, switch, spans. 1 Gb/s is 10⁶ kbit/s, 1953·2⁹ to the nearest:
+// 4fa1.
 func TestNoticeGolden(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -51,8 +52,9 @@ func TestNoticeGolden(t *testing.T) {
 	}
 }
 
-// The segment is a pure ACK older than the connection: below what the sender expects, of a stamp that PAWS
-// refuses, and acknowledging nothing that can be out. No address or port is anywhere but in its header.
+// TestNoticeSegment checks that the segment is a pure ACK older than the connection: below the sender's expected
+// number, with a stamp that PAWS refuses, and acknowledging no data in flight. Addresses and ports are only in its
+// header.
 func TestNoticeSegment(t *testing.T) {
 	p := about()
 	p.SwapEnds()
@@ -75,7 +77,8 @@ func TestNoticeSegment(t *testing.T) {
 	}
 }
 
-// With either version of IP a notice comes out of a frame as it went in, and the checksums are right.
+// TestNoticeOnTheWire checks that with either version of IP a notice is read from a frame as it was written, with right
+// checksums.
 func TestNoticeOnTheWire(t *testing.T) {
 	b0 := book()
 	for _, version := range []uint8{4, 6} {
@@ -133,8 +136,8 @@ func checkedSegment(b []byte, version uint8) uint16 {
 	return Checksum(Sum(pseudoSum(h.Src(), h.Dst(), ProtoTCP, len(h.Payload())), h.Payload()))
 }
 
-// What a host sends with the option is a notice only if it is a pure ACK with time stamps, of the length that one
-// has and of our experiment.
+// TestNotNotice checks that a host's packet with the option is a notice only if it is a pure ACK with time stamps, of a
+// notice's length and of Weir's experiment.
 func TestNotNotice(t *testing.T) {
 	good := "fd0b4e4b2005a8000000000000"[:22]
 	for name, c := range map[string]struct {
@@ -175,7 +178,7 @@ func TestNotNotice(t *testing.T) {
 	}
 }
 
-// Rates are at most 1/2048 off, keep their order, and come back as they went.
+// TestShortRates checks that rates are at most 1/2048 off, keep their order, and are read as they were written.
 func TestShortRates(t *testing.T) {
 	last := uint16(0)
 	for _, r := range []unit.Rate{0, 1, unit.Kbps, 2047 * unit.Kbps, 2048 * unit.Kbps, 4095 * unit.Kbps, 4097 * unit.Kbps,

@@ -11,7 +11,7 @@ import (
 	"weir/core/unit"
 )
 
-// The form is ours; option type and discarding are RFC 8200 §4.2 and RFC 4727 §3.5.
+// TestNotificationGolden checks Weir's form; option type and discarding are from RFC 8200 §4.2 and RFC 4727 §3.5.
 func TestNotificationGolden(t *testing.T) {
 	if ExtNotification>>6 != 1 || ExtNotification>>5&1 != 0 {
 		t.Errorf("option type %#x: a host that does not know it must discard the packet silently (01), and it does not "+
@@ -46,8 +46,8 @@ func TestNotificationGolden(t *testing.T) {
 	}
 }
 
-// What is not one of these is no notice: too short, another version, unknown flags and causes, half
-// a span, a span of nothing, too many of them.
+// TestNotNotification checks that invalid options are no notice: too short, another version, unknown flags and causes,
+// half a span, an empty span, too many spans.
 func TestNotNotification(t *testing.T) {
 	head := "10 00 05a8 00000000 00000000 "
 	for _, text := range []string{"", "10 00 05a8 00000000 000000", "20 00 05a8 00000000 00000000",
@@ -68,8 +68,8 @@ func TestNotNotification(t *testing.T) {
 	}
 }
 
-// A data packet that a switch turns round is a NACK behind the codec too, with
-// either version of IP, and no ICMP (RFC 6633).
+// TestNotificationOnTheWire checks that a data packet that a switch returns is a NACK after the codec too, with either
+// version of IP, and no ICMP (RFC 6633).
 func TestNotificationOnTheWire(t *testing.T) {
 	b0 := book()
 	for _, version := range []uint8{4, 6} {

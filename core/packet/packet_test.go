@@ -12,8 +12,8 @@ import (
 	"weir/core/unit"
 )
 
-// The layout that the engine's speed rests on: what a hop touches, with HPCC's header
-// (2 + 42 bytes), is two cache lines, and what an end host reads beside it a third.
+// TestPacket_KeepsCacheLineLayout checks the layout for the engine's speed: the fields for a hop, with HPCC's header (2
+// + 42 bytes), are two cache lines, and an end host's further fields a third.
 func TestPacket_KeepsCacheLineLayout(t *testing.T) {
 	var p Packet
 	if hot := unsafe.Offsetof(p.Enqueued); hot != 64 {
@@ -74,7 +74,7 @@ func TestPool_GetReturnsClearedPacket(t *testing.T) {
 	}
 }
 
-// The room of a frame is used again, if it is enough; a packet without a frame has none.
+// TestPoolFrames checks that the room of a frame is reused, if it suffices. A packet without a frame has none.
 func TestPoolFrames(t *testing.T) {
 	var pool Pool
 	p := pool.GetFrame(100)
@@ -103,7 +103,8 @@ func TestPoolFrames(t *testing.T) {
 	}
 }
 
-// 1448 of 1514 bytes is TCP's share of a frame with time stamps; UDP's is 1448 of 1490.
+// TestFraming_CountsFrameBytes checks that 1448 of 1514 bytes is TCP's share of a frame with time stamps. UDP's is 1448
+// of 1490.
 func TestFraming_CountsFrameBytes(t *testing.T) {
 	for _, c := range []struct {
 		name                   string
@@ -133,7 +134,7 @@ func TestFraming_CountsFrameBytes(t *testing.T) {
 	}
 }
 
-// Extensions are copied as bytes, and what was there before is gone.
+// TestCopyExtensions checks that extensions are copied as bytes, and replace the previous ones.
 func TestCopyExtensions(t *testing.T) {
 	var from, to Packet
 	from.SetExtension(0x9e, []byte{1, 2, 3})
@@ -153,7 +154,7 @@ func TestCopyExtensions(t *testing.T) {
 	}
 }
 
-// Extensions: a list in wire form, by kind.
+// TestPacket_ExtensionsKeepWireForm checks that extensions are a list in wire form, by kind.
 func TestPacket_ExtensionsKeepWireForm(t *testing.T) {
 	var p Packet
 	if p.ExtensionBytes() != 0 {
@@ -214,8 +215,8 @@ func TestBook_LookupKeepsFirstNumber(t *testing.T) {
 	}
 }
 
-// The flow's hash: golden values, and each of the 104 input bits changes each
-// output bit about half of the time.
+// TestFlowHash: the flow's hash: golden values, and each of the 104 input bits changes each output bit about half of
+// the time.
 func TestFlowHash(t *testing.T) {
 	for _, c := range []struct {
 		src, dst         Addr

@@ -27,8 +27,8 @@ var foreign = map[string]string{
 		c00012b7002caca2 2460ffff 000000d3 00cf1710 4630818be28935d90e9a95505401be885e500000 78f353f3`,
 }
 
-// The four bytes are CRC-32's, the least significant first; what routers change leaves them as they are, and
-// anything else does not.
+// TestInvariantCRC_CoversOnlyInvariantBytes checks that the four bytes are CRC-32's, the least significant first.
+// Fields that routers change leave them unchanged, and any other change does not.
 func TestInvariantCRC_CoversOnlyInvariantBytes(t *testing.T) {
 	for name, text := range foreign {
 		t.Run(name, func(t *testing.T) {
@@ -57,7 +57,7 @@ func TestInvariantCRC_CoversOnlyInvariantBytes(t *testing.T) {
 	}
 }
 
-// The CNP of another's NIC is one here, and goes out as it came.
+// TestForeignCNP checks that the CNP of another vendor's NIC is a CNP here, and is sent unchanged.
 func TestForeignCNP(t *testing.T) {
 	frame := unhex(t, foreign["CNP of a NIC"])
 	b := NewBook()
@@ -89,7 +89,7 @@ func wired(kind Kind, change func(p *Packet)) Packet {
 	return p
 }
 
-// Every kind of packet, byte by byte, from UDP's header on and without the ICRC.
+// TestRDMAByHand: every kind of packet, byte by byte, from UDP's header on and without the ICRC.
 func TestRDMAByHand(t *testing.T) {
 	for name, x := range map[string]struct {
 		p    Packet
@@ -165,7 +165,7 @@ func checkICRC(t *testing.T, frame []byte) {
 	}
 }
 
-// A header that the network sends back keeps the number of its transmission.
+// TestRDMAReturned: a header that the network sends back keeps the number of its transmission.
 func TestRDMAReturned(t *testing.T) {
 	for _, version := range []uint8{4, 6} {
 		t.Run(fmt.Sprint("IPv", version), func(t *testing.T) {
@@ -188,8 +188,8 @@ func TestRDMAReturned(t *testing.T) {
 	}
 }
 
-// What switches do to a frame: telemetry in front of UDP leaves the ICRC as it is, and with the payload cut
-// off it is made anew.
+// TestRDMACrossesSwitch checks a switch's changes to a frame: telemetry before UDP leaves the ICRC unchanged, and after
+// a trim of the payload it is computed again.
 func TestRDMACrossesSwitch(t *testing.T) {
 	for _, version := range []uint8{4, 6} {
 		for _, cut := range []bool{false, true} {
@@ -221,8 +221,8 @@ func TestRDMACrossesSwitch(t *testing.T) {
 	}
 }
 
-// INT and IFA stand behind UDP's header, in front of the ICRC: with their bytes taken out by hand, and the fields
-// restored that they have changed, the frame is the sender's, ICRC included; as it is, the ICRC is wrong.
+// TestICRCBehindTelemetry checks INT and IFA, which follow UDP's header, before the ICRC. With their bytes removed by
+// hand, and their changed fields restored, the frame is the sender's, ICRC included; with them, the ICRC is wrong.
 func TestICRCBehindTelemetry(t *testing.T) {
 	for _, x := range []struct {
 		name             string
@@ -289,8 +289,8 @@ func icrcOf(b []byte) uint32 {
 	return uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24
 }
 
-// UDP to RoCE's port that none of our transports writes stays UDP: too short, of another service, an opcode, a
-// queue pair or a syndrome of others, an extended header that is not whole.
+// TestNotOurRDMA checks that UDP to RoCE's port that no transport of Weir writes stays UDP: too short, of another
+// service, an opcode, a queue pair or a syndrome of others, an incomplete extended header.
 func TestNotOurRDMA(t *testing.T) {
 	for name, text := range map[string]string{
 		"nothing":        ``,

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A SYN whose MSS a switch lowers leaves with the new one and the right checksum, wherever the option stands,
-// and a segment without the option stays as it is.
+// TestSetMSS checks that a SYN with an MSS that a switch lowers is sent with the new one and the right checksum, for
+// any place of the option. A segment without the option is unchanged.
 func TestSetMSS(t *testing.T) {
 	book := NewBook()
 	v4 := [2]netip.Addr{netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("10.0.0.2")}
@@ -61,7 +61,7 @@ func TestSetMSS(t *testing.T) {
 	}
 }
 
-// A frame with room gets an extension, and loses it, in its own bytes.
+// TestRebuildInPlace checks that a frame with room gets and loses an extension in its own bytes.
 func TestRebuildInPlace(t *testing.T) {
 	book := NewBook()
 	book.Add(netip.MustParseAddr("10.0.0.1"), netip.Addr{})

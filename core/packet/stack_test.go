@@ -21,9 +21,9 @@ func someStack(p *Packet, which uint8) {
 	}
 }
 
-// Where stacks stand, byte by byte: INT behind UDP's header with the port in the shim, behind TCP's with
-// the DSCP in it; IOAM as an option that begins at a multiple of 4; IFA around the transport's header, whose
-// length does not count it.
+// TestStacksByHand checks the places of stacks byte by byte: INT after UDP's header with the port in the shim, after
+// TCP's with the DSCP in it; IOAM as an option that begins at a multiple of 4; IFA around the transport's header, with
+// a length that does not count it.
 func TestStacksByHand(t *testing.T) {
 	b := book()
 	for _, c := range []struct {
@@ -68,7 +68,7 @@ func TestStacksByHand(t *testing.T) {
 	}
 }
 
-// A frame that only looks as if it had INT has none: the port or the DSCP may be somebody's own.
+// TestNoINT checks that a frame that only resembles one with INT has none: the port or the DSCP may have another use.
 func TestNoINT(t *testing.T) {
 	b := book()
 	for _, proto := range []uint8{ProtoUDP, ProtoTCP} {
@@ -86,7 +86,7 @@ func TestNoINT(t *testing.T) {
 	}
 }
 
-// A segment that is damaged does not get a right checksum by a record that a switch pushes, and a datagram
+// TestStackKeepsDamage checks that a switch's record does not give a damaged segment a right checksum, and a datagram
 // without a checksum gets none (P4 INT v2.1, "Checksum Update").
 func TestStackKeepsDamage(t *testing.T) {
 	b := book()
@@ -133,7 +133,7 @@ func TestStackKeepsDamage(t *testing.T) {
 	}
 }
 
-// A packet's copy has a stack of its own, an acknowledgement that of its data.
+// TestCopyStack checks that a packet's copy has a separate stack, and an acknowledgement its data's.
 func TestCopyStack(t *testing.T) {
 	var p, q, r Packet
 	p.SetExtension(ExtActivity, []byte{1, 2, 3, 4})

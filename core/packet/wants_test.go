@@ -7,7 +7,8 @@ import (
 	"weir/core/unit"
 )
 
-// What was handed through comes first, then what its leaving has woken, then later wakes, each in its order.
+// TestWantsOrder checks the order: forwarded packets first, then those woken by their departure, then later wakes, each
+// in its order.
 func TestWantsOrder(t *testing.T) {
 	busy, free := unit.Time(5), unit.Time(4)
 	var w NodeRequests

@@ -42,7 +42,7 @@ func segmentOf(a, b uint64) Segment {
 	return s
 }
 
-// parse(emit(p)) is p, for packets of every kind.
+// FuzzPacket_ParseInvertsEmit checks that parse(emit(p)) is p, for packets of every kind.
 func FuzzPacket_ParseInvertsEmit(f *testing.F) {
 	seedWire(f)
 	b := book()
@@ -227,7 +227,7 @@ func crossSwitch(t *testing.T, b *Book, p Packet, cut, turned bool) {
 	}
 }
 
-// No frame makes the parser panic, and what it takes it can write again.
+// FuzzPacket_ParseNeverPanics checks that no frame makes the parser panic, and accepted frames can be written again.
 func FuzzPacket_ParseNeverPanics(f *testing.F) {
 	b := book()
 	for _, p := range []Packet{
@@ -289,8 +289,7 @@ func FuzzPacket_ParseNeverPanics(f *testing.F) {
 	})
 }
 
-// Unknown addresses are 0; other Ethernet types, fragments and damaged headers are
-// errors.
+// TestParseRefuses checks that unknown addresses are 0. Other Ethernet types, fragments and damaged headers are errors.
 func TestParseRefuses(t *testing.T) {
 	b := book()
 	p := Packet{Kind: Data, Src: 1, Dst: 2, Version: 4, Proto: ProtoUDP, Payload: 20, HopLimit: 3}
@@ -370,8 +369,8 @@ func checksums(t *testing.T, frame []byte) {
 	}
 }
 
-// Extensions in wire form: an IPv6 hop-by-hop options header (RFC 8200 §4.3), or a
-// shim of the same layout. Arbitrary bytes in it; parse(emit(x)) is x.
+// FuzzPacket_ExtensionsRoundTrip checks extensions in wire form, an IPv6 hop-by-hop options header (RFC 8200 §4.3) or a
+// shim of the same layout, with arbitrary bytes: parse(emit(x)) is x.
 func FuzzPacket_ExtensionsRoundTrip(f *testing.F) {
 	f.Add([]byte{17, 0, ExtActivity, 4, 1, 2, 3, 4})
 	f.Add([]byte{17, 0, 0, padN, 3, 0, 0, 0})
@@ -397,8 +396,8 @@ func FuzzPacket_ExtensionsRoundTrip(f *testing.F) {
 	})
 }
 
-// IEEE 802.1Qbb: destination 01-80-C2-00-00-01, type 8808, opcode 0101, class
-// vector, eight times; 60 bytes without FCS.
+// TestPFCByHand checks IEEE 802.1Qbb: destination 01-80-C2-00-00-01, type 8808, opcode 0101, class vector, eight times;
+// 60 bytes without FCS.
 func TestPFCByHand(t *testing.T) {
 	for kind, want := range map[Kind]string{
 		Pause:  "0180c2000001025700000001880801010008000000000000ffff",
@@ -438,8 +437,8 @@ func TestPFCByHand(t *testing.T) {
 	}
 }
 
-// The header of the transports that have none of their own, byte by byte, behind
-// the extension of an activity.
+// TestOwnByHand checks the header of the transports without a standard one, byte by byte, after the extension of an
+// activity.
 func TestOwnByHand(t *testing.T) {
 	p := Packet{Kind: Nack, Src: 1, Dst: 2, SrcPort: 0x1122, DstPort: 0x3344, Version: 6, Proto: ProtoOwn,
 		HopLimit: 9, TOS: 0x2e,
@@ -454,7 +453,8 @@ func TestOwnByHand(t *testing.T) {
 	}
 }
 
-// A switch carries ICMP (RFC 792, RFC 4443) as it is, but for its own fields of the IP header.
+// TestPacket_CarriesICMPUnchanged checks that a switch carries ICMP (RFC 792, RFC 4443) unchanged, except its own
+// fields of the IP header.
 func TestPacket_CarriesICMPUnchanged(t *testing.T) {
 	b := book()
 	for _, proto := range []uint8{ProtoICMP, ProtoICMPv6} {

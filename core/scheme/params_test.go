@@ -68,7 +68,7 @@ func (c *every) Params(p *scheme.Params) {
 
 var everyScheme = scheme.Scheme{Name: "every", Doc: "has all kinds", Source: "Weir", Config: scheme.NewDefault[every]}
 
-// The defaults are in the fields.
+// TestDefaults_FillFields: the defaults are in the fields.
 func TestDefaults_FillFields(t *testing.T) {
 	want := every{Int: 3, Float: 0.5, Bool: true, Word: "each", Time: 5 * unit.Millisecond, Rate: 10 * unit.Kbps,
 		Share: 0.85, Size: 32 * unit.MB, Packets: 24, Length: unit.Length{Packets: 6},
@@ -85,8 +85,8 @@ func TestDefaults_FillFields(t *testing.T) {
 	}
 }
 
-// A text of each kind comes into its field; what is wrong leaves it alone, and says what is
-// allowed. Bounds belong to their ranges.
+// TestParam_SetChecksTextAndRange checks that a text of each kind sets its field. A wrong one does not, and the error
+// names the allowed values. Bounds belong to their ranges.
 func TestParam_SetChecksTextAndRange(t *testing.T) {
 	for _, c := range []struct {
 		name, text, value string // as Param.Value writes it; "": an error
@@ -147,7 +147,7 @@ func TestParam_SetChecksTextAndRange(t *testing.T) {
 	}
 }
 
-// What code puts into fields is held to the same ranges.
+// TestValidate_ChecksRangesOfFields checks that values that code sets have the same ranges.
 func TestValidate_ChecksRangesOfFields(t *testing.T) {
 	for name, change := range map[string]func(c *every){
 		"int":       func(c *every) { c.Int = 6 },
@@ -179,7 +179,8 @@ func TestValidate_ChecksRangesOfFields(t *testing.T) {
 	}
 }
 
-// A range is told as an error tells it, and as a number where a file can write one alone.
+// TestLimit_DescribesRangeAndNumber checks that a range is described as in errors, and as a number where a file allows
+// one.
 func TestLimit_DescribesRangeAndNumber(t *testing.T) {
 	for _, c := range []struct {
 		name, says string
@@ -224,7 +225,8 @@ func (c *ramp) Params(p *scheme.Params) {
 	})
 }
 
-// Configure takes what is given, and says what does not go together by the parameter's name.
+// TestScheme_ConfigureNamesWrongParameter checks that Configure accepts given values, and names the parameters that
+// conflict.
 func TestScheme_ConfigureNamesWrongParameter(t *testing.T) {
 	s := scheme.Scheme{Name: "ramp", Config: scheme.NewDefault[ramp]}
 	for _, c := range []struct {
@@ -257,7 +259,7 @@ func TestScheme_ConfigureNamesWrongParameter(t *testing.T) {
 	}
 }
 
-// A configuration is handed on as its own type, or with its defaults.
+// TestConfigAs_ReturnsOwnTypeOrDefaults checks that a configuration is returned as its own type, or with its defaults.
 func TestConfigAs_ReturnsOwnTypeOrDefaults(t *testing.T) {
 	c := ramp{1, 2}
 	own, err := scheme.ConfigAs[ramp](&c)
@@ -284,7 +286,7 @@ type configFunc func(p *scheme.Params)
 
 func (f configFunc) Params(p *scheme.Params) { f(p) }
 
-// Mistakes in a scheme's code are found when it is bound, or given its defaults.
+// TestBind_PanicsOnDeclarationMistakes: mistakes in a scheme's code are found when it is bound, or given its defaults.
 func TestBind_PanicsOnDeclarationMistakes(t *testing.T) {
 	var x, y int
 	for name, f := range map[string]configFunc{
@@ -312,7 +314,7 @@ func TestBind_PanicsOnDeclarationMistakes(t *testing.T) {
 	}
 }
 
-// A configuration binds its fields; text and code fill it in, and the same ranges hold.
+// Example binds the fields of a configuration. Text and code set them, with the same ranges.
 func Example() {
 	s := scheme.Scheme{Name: "ramp", Doc: "marks more and more", Source: "Weir", Config: scheme.NewDefault[ramp]}
 	for _, p := range s.Parameters() {

@@ -15,8 +15,9 @@ func computeLoad(before, now *telemetry.Hop, rtt unit.Time) float64 {
 	return (sent + queued) / float64(now.Rate)
 }
 
-// A telemetry law compares the records of two packets of a flow, hop by hop. A Format writes them into packets and
-// reads them; its Wraparound says where fields wrap, and an Unwrapper makes them continuous again.
+// Example compares the records of two packets of a flow, hop by hop, as a telemetry law does. A Format writes records
+// into packets and reads them. Its Wraparound gives the widths at which fields wrap, and an Unwrapper makes them
+// continuous.
 func Example() {
 	format := telemetry.NewHPCC(1)
 	unwrap := telemetry.Unwrapper{Span: format.WrapSpan()}

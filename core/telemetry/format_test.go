@@ -245,7 +245,7 @@ func TestLoadCode(t *testing.T) {
 	}
 }
 
-// Rate codes: the network's other rates take the three that are free.
+// TestFormatRates: rate codes: the network's other rates take the three that are free.
 func TestFormatRates(t *testing.T) {
 	f := newFormat(t, "hpcc", 10*unit.Gbps, 40*unit.Gbps, 100*unit.Gbps)
 	if f.HPCC.Rates[5] != 10*unit.Gbps || f.HPCC.Rates[6] != 40*unit.Gbps || f.HPCC.Rates[7] != 0 {
@@ -262,7 +262,7 @@ func TestFormatRates(t *testing.T) {
 	}
 }
 
-func TestFormatAllocatesNothing(t *testing.T) {
+func TestFormat_DoesNotAllocate(t *testing.T) {
 	for _, name := range []string{"hpcc", "int-md", "ioam", "ifa-ext"} {
 		t.Run(name, func(t *testing.T) {
 			f := newFormat(t, name)

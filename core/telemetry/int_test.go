@@ -94,7 +94,7 @@ func TestINTSourceOnlyExample(t *testing.T) {
 	}
 }
 
-// Rules of the specification for a transit hop, "INT-MD Metadata Header Format".
+// TestINTTransit: rules of the specification for a transit hop, "INT-MD Metadata Header Format".
 func TestINTTransit(t *testing.T) {
 	h := &Hop{Switch: 0xa, Port: 2, Queue: 5, Time: 9 * ns, Sojourn: 4 * ns, TxBytes: 1, Rate: unit.Gbps}
 	ones := "ffffffff"

@@ -10,7 +10,7 @@ import (
 	"weir/core/unit"
 )
 
-// Steps of 1/4096, to the nearest, from 1 to 65535.
+// TestRelativeGolden: steps of 1/4096, to the nearest, from 1 to 65535.
 func TestRelativeGolden(t *testing.T) {
 	for _, x := range []struct {
 		load float64

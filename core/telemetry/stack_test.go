@@ -68,7 +68,8 @@ func TestStacksGolden(t *testing.T) {
 	}
 }
 
-// The counter's word: exact for all rates of switches, within 1 in 13000 for others, and modulo 2^44 bytes.
+// TestCounter_KeepsRateAndBytes: the counter's word: exact for all rates of switches, within 1 in 13000 for others, and
+// modulo 2^44 bytes.
 func TestCounter_KeepsRateAndBytes(t *testing.T) {
 	for _, r := range []unit.Rate{0, 1, 65535, 10 * unit.Mbps, unit.Gbps, 10 * unit.Gbps, 25 * unit.Gbps, 400 * unit.Gbps,
 		1600 * unit.Gbps, 3 * 800 * unit.Gbps, 33_333_333_333, 655_355, 655_399, 9_223_372_036_854_775_807} {
@@ -278,7 +279,8 @@ func fuzzFormat(t *testing.T, x *Format, p *packet.Packet) {
 	}
 }
 
-// Times of a trace in microseconds (RFC 9197 §5.3), as Linux writes them, are read as such, and written rounded down.
+// TestFormat_ReadsMicrosecondTimes: times of a trace in microseconds (RFC 9197 §5.3), as Linux writes them, are read as
+// such, and written rounded down.
 func TestFormat_ReadsMicrosecondTimes(t *testing.T) {
 	f := newFormat(t, "ioam")
 	f.Microseconds = true
@@ -317,7 +319,8 @@ func TestTransitDelayOverflow(t *testing.T) {
 	}
 }
 
-// RFC 9197 §4.4.1: a node that finds the overflow bit set adds no record, also where there is room.
+// TestOverflowStays follows RFC 9197 §4.4.1: a node that finds the overflow bit set adds no record, also where there is
+// room.
 func TestOverflowStays(t *testing.T) {
 	f, p := newFormat(t, "ioam"), &packet.Packet{}
 	stack := f.openIOAM(nil)

@@ -108,8 +108,8 @@ func TestPathsByPorts(t *testing.T) {
 	}
 }
 
-// A path is forgotten only for one that was seen twice since it was seen itself: with one path more than there is room
-// for, and all in turn, the followed ones stay, and each of their records can be compared.
+// TestFollowedPathsStay: a path is forgotten only for one that was seen twice since it was seen itself: with one path
+// more than there is room for, and all in turn, the followed ones stay, and each of their records can be compared.
 func TestFollowedPathsStay(t *testing.T) {
 	var u Unwrapper
 	for i := range 20 * (MaxPaths + 1) {

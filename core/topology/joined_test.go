@@ -129,9 +129,9 @@ func checkPath(n *Network, from, to end, links []int) error {
 	return nil
 }
 
-// In random networks of hosts with several links, also to each other, paths between NICs agree with a search by links:
-// CountHops, FindPath and FindPathByNumber have its length and end at the NIC. NearestPair is the nearest pair, and
-// AreJoined, ShareGroup and FindUnjoined agree with it.
+// TestPathsEndAtNICs: in random networks of hosts with several links, also to each other, paths between NICs agree with
+// a search by links: CountHops, FindPath and FindPathByNumber have its length and end at the NIC. NearestPair is the
+// nearest pair, and AreJoined, ShareGroup and FindUnjoined agree with it.
 func TestPathsEndAtNICs(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 39))
 	direct, apart := 0, 0

@@ -91,7 +91,7 @@ func checkRoutes(t *testing.T, n *Network) {
 	}
 }
 
-// Switches with the same table share it.
+// TestRoutesAreShared: switches with the same table share it.
 func TestRoutesAreShared(t *testing.T) {
 	n, err := fatTree{linkSettings: plain, K: 16, Tiers: 3, Oversubscription: 1}.buildNetwork()
 	if err != nil {

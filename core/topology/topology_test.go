@@ -55,9 +55,8 @@ func mustRead(t testing.TB, text string) *Network {
 	return n
 }
 
-// The counts of the HPCC paper's topology, and its longest base RTT for 1000 B
-// packets as that simulator computes it (both directions' delays, one direction's
-// transmissions): 12240 ns.
+// TestReadHPCCPaperTree: the counts of the HPCC paper's topology, and its longest base RTT for 1000 B packets as that
+// simulator computes it (both directions' delays, one direction's transmissions): 12240 ns.
 func TestReadHPCCPaperTree(t *testing.T) {
 	n := mustRead(t, hpccTree())
 	if len(n.Nodes) != 376 || len(n.Links) != 480 || n.Nodes[319].Name != "h319" || n.Nodes[320] != (Node{"s320", true}) {
@@ -386,7 +385,7 @@ func TestRoutesAreTheShortestPaths(t *testing.T) {
 	}
 }
 
-// Two hosts on one cable need no switch.
+// TestRoutes_JoinHostsWithoutSwitch: two hosts on one cable need no switch.
 func TestRoutes_JoinHostsWithoutSwitch(t *testing.T) {
 	n := &Network{Nodes: []Node{{"a", false}, {"b", false}, {"c", false}},
 		Links: []Link{{Ends: [2]int{1, 0}, Rate: unit.LinkRate{Bits: 1}}}}
@@ -400,7 +399,7 @@ func TestRoutes_JoinHostsWithoutSwitch(t *testing.T) {
 	}
 }
 
-// Node i has Addr i+1, 10.0.0.0 + i+1 and fd00:: + i+1, all different.
+// TestNetwork_AddressesAreUnique: node i has Addr i+1, 10.0.0.0 + i+1 and fd00:: + i+1, all different.
 func TestNetwork_AddressesAreUnique(t *testing.T) {
 	n := &Network{Nodes: make([]Node, 70000)}
 	book := n.Addresses()
@@ -530,7 +529,7 @@ func ExampleNetwork_Routes() {
 	// s5 reaches 10.0.0.2 by ports [1]
 }
 
-// There may be several links of a pair, and of a host, up to a number.
+// TestReadHPCCTooManyLinks: there may be several links of a pair, and of a host, up to a number.
 func TestReadHPCCTooManyLinks(t *testing.T) {
 	var hosts, star strings.Builder
 	for i := 1; i <= 257; i++ {

@@ -89,7 +89,7 @@ func unhex(t *testing.T, s string) []byte {
 	return b
 }
 
-// Damage is an error that names the offset.
+// TestDamagedFrames: damage is an error that names the offset.
 func TestDamagedFrames(t *testing.T) {
 	b, _ := exact()
 	for n := range b {

@@ -62,7 +62,7 @@ func TestCollector_FlushesEventsInOrder(t *testing.T) {
 	}
 }
 
-// A drop that has no port is recorded if the switch has a traced one.
+// TestNoPort: a drop that has no port is recorded if the switch has a traced one.
 func TestNoPort(t *testing.T) {
 	var got list
 	c := collector(&got)
@@ -94,7 +94,7 @@ func TestSinkFails(t *testing.T) {
 	}
 }
 
-// A packet of the wrong kind for wire form is an error, not a hole.
+// TestNoFrame: a packet of the wrong kind for wire form is an error, not a hole.
 func TestNoFrame(t *testing.T) {
 	c := NewCollector(Config{Nodes: []string{"a"}, Ports: []Port{{"a->b", 0, true}}, Book: packet.NewBook(), Frames: true})
 	c.Observe(Event{Kind: Transmit}, &packet.Packet{Src: 9, Version: 4})
@@ -129,7 +129,7 @@ func sample() []Record {
 	}
 }
 
-// The text form, line by line, and back.
+// TestText_RoundTripsRecords: the text form, line by line, and back.
 func TestText_RoundTripsRecords(t *testing.T) {
 	var b strings.Builder
 	w := NewText(&b, []string{"client0->s1", "s1->server"})
@@ -150,7 +150,7 @@ func TestText_RoundTripsRecords(t *testing.T) {
 	}
 }
 
-// An error names line and column.
+// TestTextErrors: an error names line and column.
 func TestTextErrors(t *testing.T) {
 	good := string(AppendText(nil, &sample()[1]))
 	for _, c := range []struct{ line, want string }{
@@ -228,7 +228,7 @@ func TestFilter_MatchesEachCriterion(t *testing.T) {
 	}
 }
 
-// The mean queue is weighted with time: 1 packet for 2 s and 4 for 1 s are 2 packets.
+// TestSummaryQueue: the mean queue is weighted with time: 1 packet for 2 s and 4 for 1 s are 2 packets.
 func TestSummaryQueue(t *testing.T) {
 	var s Summary
 	for _, x := range [][2]int64{{0, 1}, {2, 4}, {3, 0}} {

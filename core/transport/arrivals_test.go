@@ -6,7 +6,7 @@ import (
 	"weir/core/unit"
 )
 
-// The set is the one that a map has, for packets in any order and far ahead, and so is what is reported of it.
+// TestArrivals_MatchesMap compares the set and its reports with a map's, for packets in any order and far ahead.
 func TestArrivals_MatchesMap(t *testing.T) {
 	for _, span := range []int{2, 63, 64, 65, 200, 5000} {
 		random := unit.NewRandom(uint64(span), "arrivals")
@@ -46,7 +46,7 @@ func TestArrivals_MatchesMap(t *testing.T) {
 	}
 }
 
-// Memory of the caller is used until it is full.
+// TestArrivals_Memory: memory of the caller is used until it is full.
 func TestArrivals_Memory(t *testing.T) {
 	var memory [4]uint64
 	a := NewArrivals(memory[:])

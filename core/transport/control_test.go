@@ -25,7 +25,8 @@ func (c *scripted) OnLoss(now unit.Time, l cc.Loss) {
 func (c *scripted) OnTimer(unit.Time)     { c.log = append(c.log, "timer") }
 func (c *scripted) Decision() cc.Decision { return c.decision }
 
-// A packet of 1000 B at 8 Gb/s has a gap of 1 us; a new rate moves the packet that waits (HPCC simulator).
+// TestControl_NewRateMovesPendingSend checks that a new rate moves the waiting packet (HPCC simulator). A packet of
+// 1000 B at 8 Gb/s has a gap of 1 us.
 func TestControl_NewRateMovesPendingSend(t *testing.T) {
 	const us = unit.Microsecond
 	for _, x := range []struct {
@@ -51,7 +52,7 @@ func TestControl_NewRateMovesPendingSend(t *testing.T) {
 	}
 }
 
-// A rate so low that the gap has no end in time waits for ever; without a payload there is no gap.
+// TestPacer_Limits checks that a rate with a gap beyond all times waits forever. Without a payload there is no gap.
 func TestPacer_Limits(t *testing.T) {
 	var p Pacer
 	p.RecordSend(unit.Second, 0)
@@ -80,8 +81,8 @@ func TestControl_TimerRunsWhenDue(t *testing.T) {
 	}
 }
 
-// One reduction a round trip: any loss that the controller reduces for counts, the end of a recovery does not. With
-// nacks other than loss a NACK never reduces.
+// TestControl_ReductionsByNacks: one reduction a round trip: any loss that the controller reduces for counts, the end
+// of a recovery does not. With nacks other than loss a NACK never reduces.
 func TestControl_ReductionsByNacks(t *testing.T) {
 	const rtt = 100
 	k := &scripted{decision: cc.Decision{NextTimer: unit.Never}}
@@ -119,7 +120,8 @@ func (c *reducing) OnLoss(now unit.Time, l cc.Loss) {
 	}
 }
 
-// A warning that the controller does not respond to leaves the gate open for losses, unless ShutsGate.
+// TestControl_WarningLeavesGateOpen: a warning that the controller does not respond to leaves the gate open for losses,
+// unless ShutsGate.
 func TestControl_WarningLeavesGateOpen(t *testing.T) {
 	const rtt = 100
 	for _, x := range []struct {
@@ -152,7 +154,8 @@ func TestControl_WarningLeavesGateOpen(t *testing.T) {
 	}
 }
 
-// With ExtendGap the gap after the latest packet follows the rate in proportion, unless a rate is missing.
+// TestPacer_ExtendedGapFollowsRate: with ExtendGap the gap after the latest packet follows the rate in proportion,
+// unless a rate is missing.
 func TestPacer_ExtendedGapFollowsRate(t *testing.T) {
 	p := Pacer{}
 	p.ExtendGap(100, 40)

@@ -7,9 +7,9 @@ import (
 	"weir/core/unit"
 )
 
-// draft-cheng-iccrg-delivery-rate-estimation by hand. Ten packets leave 1 us apart from 0 on and are acknowledged 2 us
-// apart from 10 us on. The sample of packet k is all delivered since it left, over the longer of the times in which
-// they were sent and acknowledged.
+// TestDeliveries_Sample follows draft-cheng-iccrg-delivery-rate-estimation by hand. Ten packets are sent 1 us apart
+// from 0 on and acknowledged 2 us apart from 10 us on. The sample of packet k is all data delivered since its
+// departure, over the longer of the send and acknowledgement intervals.
 func TestDeliveries_Sample(t *testing.T) {
 	const us = unit.Microsecond
 	var d Deliveries
@@ -43,7 +43,7 @@ func TestDeliveries_Sample(t *testing.T) {
 	}
 }
 
-// The limit of the application lasts until all that was in flight is delivered.
+// TestDeliveries_ApplicationLimit: the limit of the application lasts until all that was in flight is delivered.
 func TestDeliveries_ApplicationLimit(t *testing.T) {
 	d := Deliveries{Delivered: 5}
 	d.LimitByApplication(3)

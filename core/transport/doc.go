@@ -7,14 +7,17 @@
 //	                                                                                  TestAskingErrors
 //	… what comes back, and what is kept for a later ACK    TelemetryRequester, TelemetryResponder
 //	                                                       TestReadUnwraps, TestResponderKeeps
-//	§6.2: a controller's part at the receiver              TelemetryResponder          TestReceiverTells
+//	§6.2: a controller's part at the receiver              TelemetryResponder
+//	                                                       TestReceiver_ReturnsWindowsFromTelemetry
 //	§9.1: integrity of feedback                            TelemetryRequester.IsGenuine
-//	                                                       TestCodeGolden, TestForgedFeedback, FuzzSeal_RefusesAnyChange
+//	                                                       TestCodeGolden,
+//	                                                       TestForgedFeedback,
+//	                                                       FuzzSeal_RefusesAnyChange
 //	… replays                                              TelemetryRequester.IsGenuine  TestReplayedFeedback
 //	… what is not sealed, what has no room                 TelemetryResponder.AddSeal
 //	                                                       TestRoutersMayChange, TestRoomForCode
 //	… cost                                                 TelemetryResponder.WriteCode
-//	                                                       TestSealAllocatesNothing, BenchmarkSeal, BenchmarkGenuine
+//	                                                       TestSeal_DoesNotAllocate, BenchmarkSeal, BenchmarkGenuine
 //	NICs that take a time to answer                        NIC                         TestNICDelays, TestNICAllocates
 //	RFC 8985 §7, RFC 9002 §6.2: probes before data         LossTimer                   TestLossTimer, TestLossLimit
 //

@@ -7,8 +7,8 @@ import (
 	"weir/core/unit"
 )
 
-// One-way delays of 100, 116, 100 and 148 µs: the jitter of RFC 3550 §6.4.1 is a
-// sixteenth of 16, then of 16 and of 48 µs each less what was there.
+// ExampleCounters_AddDelay adds one-way delays of 100, 116, 100 and 148 µs. Each step of RFC 3550 §6.4.1 adds a
+// sixteenth of the change, 16, 16 and 48 µs, less the previous jitter.
 func ExampleCounters_AddDelay() {
 	c := transport.Counters{Received: transport.Received{DelayMin: unit.Never}}
 	for _, d := range []unit.Time{100, 116, 100, 148} {

@@ -41,10 +41,9 @@ func answer(r *TelemetryResponder, seq int64) *packet.Packet {
 	return p
 }
 
-// The code of an acknowledgement by hand: number 8, version and protocol, ports,
-// payload 4, kind and flags, sequence and acknowledgement of 40 bits at the upper end of 8
-// bytes each, then the other extensions as they are kept. The flow's key is of the text,
-// flow 5 and its ports.
+// TestCodeGolden calculates the code of an acknowledgement by hand: number 8, version and protocol, ports, payload 4,
+// kind and flags, sequence and acknowledgement of 40 bits at the upper end of 8 bytes each, then the other extensions
+// as they are stored. The flow's key is derived from the text, flow 5 and its ports.
 func TestCodeGolden(t *testing.T) {
 	_, r := ends(t, &Flow{ID: 5, SrcPort: 7, DstPort: 9}, "secret")
 	p := &packet.Packet{Kind: packet.Nack, Proto: packet.ProtoRDMA, Version: 6, SrcPort: 9, DstPort: 7, Seq: 1<<40 +
@@ -73,8 +72,8 @@ func TestCodeGolden(t *testing.T) {
 	}
 }
 
-// draft-miao §9.1: what is forged, altered or of another flow or key is refused, and
-// leaves no trace; afterwards the true one is taken.
+// TestForgedFeedback checks draft-miao §9.1: forged or altered feedback, and feedback of another flow or key, is
+// refused and changes no state. Genuine feedback is accepted afterwards.
 func TestForgedFeedback(t *testing.T) {
 	flow := &Flow{ID: 5, SrcPort: 7, DstPort: 9, Seed: 1}
 	for name, change := range map[string]func(p *packet.Packet){
@@ -124,7 +123,7 @@ func TestForgedFeedback(t *testing.T) {
 	}
 }
 
-// What routers change on the way is not sealed.
+// TestRoutersMayChange checks that the code does not cover fields that routers change.
 func TestRoutersMayChange(t *testing.T) {
 	x, r := ends(t, &Flow{}, "")
 	p := answer(r, 0)
@@ -134,7 +133,7 @@ func TestRoutersMayChange(t *testing.T) {
 	}
 }
 
-// Each number counts once, in any order within 64, also where its lower half begins anew
+// TestReplayedFeedback checks that each number counts once, in any order within 64, also where its lower half wraps
 // (RFC 4303 §2.2.1, §3.4.3).
 func TestReplayedFeedback(t *testing.T) {
 	for _, start := range []uint64{0, 1<<32 - 100, 5<<32 - 3} {
@@ -196,7 +195,7 @@ func FuzzSeal_RefusesAnyChange(f *testing.F) {
 	})
 }
 
-// The longest telemetry has room beside the code, which covers it.
+// TestRoomForCode checks that the longest telemetry fits together with the code, which covers it.
 func TestRoomForCode(t *testing.T) {
 	for _, format := range []string{"int-md", "ioam", "ifa-ext"} {
 		t.Run(format, func(t *testing.T) {
@@ -240,7 +239,7 @@ func TestIntegrityErrors(t *testing.T) {
 	}
 }
 
-func TestSealAllocatesNothing(t *testing.T) {
+func TestSeal_DoesNotAllocate(t *testing.T) {
 	x, r := ends(t, &Flow{}, "")
 	p := answer(r, 0)
 	if n := testing.AllocsPerRun(1000, func() {

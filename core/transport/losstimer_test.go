@@ -7,8 +7,8 @@ import (
 	"weir/core/unit"
 )
 
-// The limit is the longest round trip, what ends add and the margin of timeouts; without a bound of the path there is
-// none.
+// TestLossLimit checks that the limit is the longest round trip plus the delay of the ends and the margin of timeouts.
+// Without a bound of the path there is no limit.
 func TestLossLimit(t *testing.T) {
 	const us = unit.Microsecond
 	for _, x := range []struct {
@@ -27,8 +27,8 @@ func TestLossLimit(t *testing.T) {
 	}
 }
 
-// Only the answer to the latest probe counts, once. The timer expires after the wait, but not later than the limit
-// after the wait began or after the packet was sent.
+// TestLossTimer: only the answer to the latest probe counts, once. The timer expires after the wait, but not later than
+// the limit after the wait began or after the packet was sent.
 func TestLossTimer(t *testing.T) {
 	const us = unit.Microsecond
 	l := NewLossTimer(&cc.Path{BaseRTT: 10 * us, MaxQueueing: 70 * us}, 0)

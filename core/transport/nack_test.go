@@ -22,7 +22,7 @@ func TestNackGate(t *testing.T) {
 	}
 }
 
-// Only nacks: supply puts anything between the transport and its controller.
+// TestWrapNacks checks that only nacks: supply puts a wrapper between the transport and its controller.
 func TestWrapNacks(t *testing.T) {
 	f := cc.Flow{MSS: 1000, InitialWindow: 10, Path: cc.Path{BaseRTT: unit.Millisecond}}
 	for _, mode := range []string{NacksIgnored, NacksResend, NacksLoss, NacksSupply} {

@@ -6,7 +6,8 @@ import (
 	"weir/core/unit"
 )
 
-// From a NACK on, for a round trip, two packets go at once and then one for each that is delivered.
+// TestNACKPacerConserves checks that for a round trip after a NACK two packets go at once, and then one for each
+// delivered packet.
 func TestNACKPacerConserves(t *testing.T) {
 	var h NACKPacer
 	h.HandleNack(100*us, 20*us, false, 0, 1000)
@@ -30,8 +31,8 @@ func TestNACKPacerConserves(t *testing.T) {
 	}
 }
 
-// Gaps: what is gone again is sent at the pace of what was delivered; where nothing is, gaps double up to what the
-// offer is worth, and what eight of them in vain make of that, and to the limit; deliveries close them.
+// TestNACKPacerGap checks the gaps. Resent packets go at the pace of the delivered ones. Without deliveries gaps double
+// up to the offer's gap, then up to the gap of eight unsuccessful packets, and to the limit. Deliveries close gaps.
 func TestNACKPacerGap(t *testing.T) {
 	trip := func(h *NACKPacer, now unit.Time, delivered int, again bool, supply unit.Rate) unit.Time {
 		h.HandleNack(now, 20*us, again, supply, 1000)
@@ -86,7 +87,7 @@ func TestNACKPacerGap(t *testing.T) {
 	}
 }
 
-// A NACK of what arrives all the same makes no gap that lasts.
+// TestNACKPacerRefuted checks that a NACK of a packet that arrives leaves no lasting gap.
 func TestNACKPacerRefuted(t *testing.T) {
 	h := NACKPacer{gap: 100 * us, minGap: 5 * us, nextSend: unit.Second}
 	for _, want := range []unit.Time{25 * us, 6250 * unit.Nanosecond, 0} {
@@ -96,7 +97,7 @@ func TestNACKPacerRefuted(t *testing.T) {
 	}
 }
 
-// Senders that are told at one time come back at other times, about a gap later.
+// TestNACKPacerSpreads checks that senders that are notified at one time resume at different times, about a gap later.
 func TestNACKPacerSpreads(t *testing.T) {
 	sum, seen := unit.Time(0), map[unit.Time]bool{}
 	for seed := range uint32(1000) {

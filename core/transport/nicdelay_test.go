@@ -7,8 +7,8 @@ import (
 	"weir/core/unit"
 )
 
-// A NIC makes answers of a kind in their order, each its time behind its cause; quicker kinds overtake, and at one time
-// a CNP goes first.
+// TestNICDelays checks that a NIC makes answers of a kind in order, each its delay after its cause. Quicker kinds
+// overtake, and at one time a CNP goes first.
 func TestNICDelays(t *testing.T) {
 	const us = unit.Microsecond
 	n := NewNIC[int](NICDelays{Ack: 5 * us, Nack: 2 * us, CNP: 3 * us})
@@ -38,7 +38,7 @@ func TestNICDelays(t *testing.T) {
 	}
 }
 
-// An answer to a probe does not overtake NACKs.
+// TestNICProbes: an answer to a probe does not overtake NACKs.
 func TestNICProbes(t *testing.T) {
 	const us = unit.Microsecond
 	n := NewNIC[int](NICDelays{Nack: 9 * us})
@@ -60,8 +60,8 @@ func TestNICProbes(t *testing.T) {
 	}
 }
 
-// A kind that takes no time goes through the pipeline only while others of its kind are in it, and without delays there
-// is none.
+// TestNICWithoutDelay checks that a kind without a delay goes through the pipeline only while others of its kind are in
+// it. Without delays there is no pipeline.
 func TestNICWithoutDelay(t *testing.T) {
 	if NewNIC[int](NICDelays{}) != nil {
 		t.Error("there is a pipeline without delays")
@@ -76,7 +76,7 @@ func TestNICWithoutDelay(t *testing.T) {
 	}
 }
 
-// Once it has been as full as it gets, nothing is allocated.
+// TestNICAllocates checks that a NIC allocates no memory after it has reached its maximum length.
 func TestNICAllocates(t *testing.T) {
 	type answer struct{ with packet.Packet }
 	n := NewNIC[answer](NICDelays{Ack: 100})

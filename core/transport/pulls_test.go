@@ -2,8 +2,8 @@ package transport
 
 import "testing"
 
-// PULLs are a gap apart; a PULL that leaves late by less than a gap does not move those after it, and a pause adds no
-// credit.
+// TestPullPacer checks that PULLs are a gap apart. A PULL that is late by less than a gap does not move the later ones,
+// and a pause adds no credit.
 func TestPullPacer(t *testing.T) {
 	var p PullPacer
 	if !p.Resume(100) || p.NextPull() != 100 {

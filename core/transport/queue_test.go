@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What goes in comes out in its order, however the ring has grown and turned.
+// TestQueue_KeepsOrder checks that entries keep their order while the ring grows and wraps.
 func TestQueue_KeepsOrder(t *testing.T) {
 	var q Queue[int]
 	random := rand.New(rand.NewPCG(1, 2))

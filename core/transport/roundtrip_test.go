@@ -7,7 +7,7 @@ import (
 	"weir/core/unit"
 )
 
-// RFC 6298 §2 by hand: RTTVAR is moved with the SRTT from before the sample.
+// TestRoundTrip follows RFC 6298 §2 by hand: RTTVAR is moved with the SRTT from before the sample.
 func TestRoundTrip(t *testing.T) {
 	const us = unit.Microsecond
 	var r transport.RoundTrip

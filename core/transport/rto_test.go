@@ -6,8 +6,9 @@ import (
 	"weir/core/unit"
 )
 
-// RFC 6298 by hand: before a sample the timeout is the one after a sample of the round trip without queues (§2.2), then
-// SRTT + 4 RTTVAR (§2.3), at least the floor (§2.4), and each expiry doubles it (§5.5) up to 64 times or the limit.
+// TestRTO_Timeout follows RFC 6298 by hand. Before a sample the timeout is the one after a sample of the round trip
+// without queues (§2.2 of RFC 6298), then SRTT + 4 RTTVAR, at least the floor (§2.3 and §2.4 of RFC 6298). Each expiry
+// doubles it (RFC 6298 §5.5), up to 64 times or the limit.
 func TestRTO_Timeout(t *testing.T) {
 	const us = unit.Microsecond
 	measured := RoundTrip{Smoothed: 400 * us, Variation: 200 * us, Min: 400 * us}
@@ -36,7 +37,8 @@ func TestRTO_Timeout(t *testing.T) {
 	}
 }
 
-// A lower floor for few packets in flight (IRN §3.1) doubles to where the other one does.
+// TestRTO_LowFloor checks that a lower floor for few packets in flight (IRN §3.1) doubles up to the same limit as the
+// other.
 func TestRTO_LowFloor(t *testing.T) {
 	const us = unit.Microsecond
 	timer := RTO{Floor: 320 * us}

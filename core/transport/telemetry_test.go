@@ -26,8 +26,8 @@ func teller(t *testing.T, want telemetry.Request, average unit.Time, a Telemetry
 	return x, &f, err
 }
 
-// draft-miao §6, §7.2: which packets ask. A packet each 3 µs for 300 µs, with an RTT of
-// 20 µs after the first 10.
+// TestTelemetryRequester_AsksWhenDue checks draft-miao §6 and §7.2, which packets request telemetry: a packet each 3 µs
+// for 300 µs, with an RTT of 20 µs after the first 10.
 func TestTelemetryRequester_AsksWhenDue(t *testing.T) {
 	for when, want := range map[string]int{AskPacket: 100, AskPackets: 25, AskRTT: 16, AskCongestion: 100, AskProbe: 0,
 		AskNever: 0} {
@@ -62,8 +62,8 @@ func TestTelemetryRequester_AsksWhenDue(t *testing.T) {
 	}
 }
 
-// Who does not want telemetry, or whose network has none, asks for none; what the
-// switches cannot give is an error.
+// TestAskingErrors checks that a flow without need for telemetry, or in a network without it, requests none. Telemetry
+// that the switches cannot provide is an error.
 func TestAskingErrors(t *testing.T) {
 	x, f, err := teller(t, telemetry.NoRequest, 0, TelemetryOptions{When: AskPacket})
 	p := &packet.Packet{}
@@ -109,7 +109,7 @@ func echo(x *TelemetryRequester, f *telemetry.Format, r *TelemetryResponder, now
 	return x.ReadFeedback(now, p, a)
 }
 
-// Records come unwrapped: times and bytes go on where the format begins anew.
+// TestReadUnwraps checks that records are returned unwrapped: times and bytes continue where the format wraps.
 func TestReadUnwraps(t *testing.T) {
 	x, f, _ := teller(t, telemetry.HopRecords, 0, TelemetryOptions{When: AskPacket})
 	r, err := NewTelemetryResponder(&Flow{Telemetry: f, CC: &cc.Scheme{Telemetry: telemetry.HopRecords}}, cc.Flow{},
@@ -134,7 +134,7 @@ func TestReadUnwraps(t *testing.T) {
 	}
 }
 
-// A delayed acknowledgement has the newest telemetry, and gives it once.
+// TestResponderKeeps: a delayed acknowledgement has the newest telemetry, and gives it once.
 func TestResponderKeeps(t *testing.T) {
 	x, f, _ := teller(t, telemetry.HopRecords, 0, TelemetryOptions{When: AskPacket})
 	r, _ := NewTelemetryResponder(&Flow{Telemetry: f, CC: &cc.Scheme{Telemetry: telemetry.HopRecords}}, cc.Flow{},
@@ -178,9 +178,9 @@ func (r *fixedReceiver) Feedback() cc.Feedback {
 }
 func (r *fixedReceiver) Coalesce(most int) int { return min(most, 2) }
 
-// A scheme with a part at the receiver: telemetry is for that, windows come back. What
-// does not fit is the largest.
-func TestReceiverTells(t *testing.T) {
+// TestReceiver_ReturnsWindowsFromTelemetry checks a scheme with a part at the receiver: it receives the telemetry and
+// returns windows. A window beyond the field's range is sent as the maximum.
+func TestReceiver_ReturnsWindowsFromTelemetry(t *testing.T) {
 	part := &fixedReceiver{next: 50 * us}
 	s := &cc.Scheme{Telemetry: telemetry.HopRecords, Receiver: func(cc.Flow, scheme.Config, *cc.Host) (cc.Receiver,
 		error) {
@@ -257,8 +257,8 @@ func numberedFlow(t testing.TB, format, when string) (*numbered, TelemetryReques
 	return part, x, r, &f
 }
 
-// Data carries the number of the feedback that its sender has adopted last, in every format and whichever packets ask;
-// other data is as long as without them. Feedback that is late is not adopted.
+// TestAdoptedFeedback checks that data carries the number of the feedback that its sender adopted last, in every format
+// and whichever packets request telemetry. Other data is as long as without numbers. Late feedback is not adopted.
 func TestAdoptedFeedback(t *testing.T) {
 	for _, format := range []string{"hpcc", "int-md", "ioam", "ifa-ext", "relative"} {
 		for _, when := range []string{AskPacket, AskPackets, AskRTT, AskCongestion, AskProbe} {
@@ -303,8 +303,8 @@ func TestAdoptedFeedback(t *testing.T) {
 	}
 }
 
-// Whatever the receiver's part tells comes through as far as there is room for it, and any bytes are read as feedback
-// that is written as the same bytes.
+// FuzzFeedback_RoundTripsBytes checks that the feedback of the receiver's part arrives as far as there is room for it.
+// Any bytes are read as feedback that is written as the same bytes.
 func FuzzFeedback_RoundTripsBytes(f *testing.F) {
 	f.Add([]byte{0, 0, 1, 0, 0, 2})
 	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff})

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Classes follow each other without gap, none is wider than 1/64 of its values, and
-// every value is in its own.
+// TestHistogramClasses checks that classes are contiguous, none is wider than 1/64 of its values, and every value is in
+// its own.
 func TestHistogramClasses(t *testing.T) {
 	next := uint64(0)
 	for c := 0; ; c++ {
@@ -57,7 +57,7 @@ func TestHistogram_CountsValuesInClasses(t *testing.T) {
 	}
 }
 
-// A histogram is the same after its way through JSON.
+// TestHistogramJSON: a histogram is the same after its way through JSON.
 func TestHistogramJSON(t *testing.T) {
 	var h, back, empty Histogram
 	for _, v := range []Time{0, 1, 127, 128, 129, 5 * Millisecond, 5 * Millisecond, Never} {
@@ -83,7 +83,7 @@ func TestHistogramJSON(t *testing.T) {
 	}
 }
 
-// Counts up to limits are those of the values themselves, but for what a class blurs.
+// TestHistogramCountUpTo checks that counts up to limits are the values' own, except the blur of a class.
 func TestHistogramCountUpTo(t *testing.T) {
 	var h Histogram
 	limits := []Time{0, 10, 10, 1000, 1 << 40}
@@ -105,7 +105,8 @@ func TestHistogramCountUpTo(t *testing.T) {
 	}
 }
 
-// AddRepeated adds what came between two states of a histogram the given number of times.
+// TestHistogramAgain checks that AddRepeated adds the difference of two states of a histogram the given number of
+// times.
 func TestHistogramAgain(t *testing.T) {
 	var first, last, h, want Histogram
 	for _, v := range []Time{1, 1000} {
@@ -125,7 +126,7 @@ func TestHistogramAgain(t *testing.T) {
 	}
 }
 
-// Streams that begin anew give what they gave at first, which is what NewRandom gives.
+// TestStreams_RestartAllRepeatsNumbers checks that restarted streams repeat their first numbers, which are NewRandom's.
 func TestStreams_RestartAllRepeatsNumbers(t *testing.T) {
 	var s Streams
 	a, b, plain := s.NewStream(3, "a"), s.NewStream(3, "b"), NewRandom(3, "a")

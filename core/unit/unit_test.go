@@ -122,7 +122,7 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// Reading what was printed gives the value again.
+// FuzzRoundTrip checks that a printed value is read back.
 func FuzzRoundTrip(f *testing.F) {
 	f.Add(int64(0))
 	f.Add(int64(1514 * 8))
@@ -155,7 +155,7 @@ func FuzzRoundTrip(f *testing.F) {
 	})
 }
 
-// No input makes a reader panic, and what it takes prints as itself.
+// FuzzParse_RoundTripsWithoutPanic checks that no input makes a reader panic, and an accepted one prints as itself.
 func FuzzParse_RoundTripsWithoutPanic(f *testing.F) {
 	for _, s := range []string{"5ms", "1.5Gbps", "24 packets", "85%", "0.0000000000001s", "18446744073709551615.5B",
 		"9223372036854775807ps"} {
@@ -211,8 +211,8 @@ func TestTransmitTime(t *testing.T) {
 	}
 }
 
-// n frames back to back take ⌈Σbits·10¹²/rate⌉ for every rate, and a prefix of
-// them never less than its own share: a link is never faster than its rate.
+// TestSerialiserIsExact checks that n frames back to back take ⌈Σbits·10¹²/rate⌉ for every rate, and a prefix of them
+// never less than its own share: a link is never faster than its rate.
 func TestSerialiserIsExact(t *testing.T) {
 	random := NewRandom(1, "serialiser")
 	for range 3000 {
@@ -246,8 +246,8 @@ func workEnd(work *big.Int, rate int64) *big.Int {
 	return n.Div(n, big.NewInt(rate))
 }
 
-// Any frames, any rate from 1 on, in bit/s or packets/s: busy periods end exactly,
-// a gap resets what was carried, and what is beyond the range is Never/2.
+// FuzzSerialiser_EndsBusyPeriodsExactly checks any frames at any rate from 1 on, in bit/s or packets/s: busy periods
+// end exactly, a gap resets the carried amount, and times beyond the range are Never/2.
 func FuzzSerialiser_EndsBusyPeriodsExactly(f *testing.F) {
 	f.Add(int64(1), false, []byte{0x7f, 0xff, 0xff, 0xff, 0x7f, 0xff, 0xff, 0xff})
 	f.Add(int64(1), false, []byte{0, 0x0f, 0xff, 0xff})
@@ -298,7 +298,7 @@ func FuzzSerialiser_EndsBusyPeriodsExactly(f *testing.F) {
 	})
 }
 
-// Packets/s: n packets take ⌈n·10¹²/rate⌉ whatever their sizes.
+// TestSerialiserOfPacketsIsExact checks packets/s: n packets take ⌈n·10¹²/rate⌉ for any sizes.
 func TestSerialiserOfPacketsIsExact(t *testing.T) {
 	random := NewRandom(2, "serialiser")
 	for range 2000 {
@@ -316,7 +316,7 @@ func TestSerialiserOfPacketsIsExact(t *testing.T) {
 	}
 }
 
-// A link of rate 0 never ends a frame; and no division panics.
+// TestSerialiserOfRateZero checks that a link of rate 0 never ends a frame, and no division panics.
 func TestSerialiserOfRateZero(t *testing.T) {
 	s := NewSerialiser(LinkRate{})
 	var zero Serialiser
@@ -325,7 +325,7 @@ func TestSerialiserOfRateZero(t *testing.T) {
 	}
 }
 
-// MulDiv and mulDivUp against big integers, saturating.
+// FuzzMulDiv: MulDiv and mulDivUp against big integers, saturating.
 func FuzzMulDiv(f *testing.F) {
 	f.Add(int64(1<<63-1), int64(1<<63-1), int64(1))
 	f.Add(int64(1<<63-1), int64(1<<63-1), int64(1<<63-1))
@@ -359,7 +359,7 @@ func FuzzMulDiv(f *testing.F) {
 	})
 }
 
-// Reading a share that was printed gives it again, to the last bit.
+// FuzzFormatShare_ParsesBackExactly: reading a share that was printed gives it again, to the last bit.
 func FuzzFormatShare_ParsesBackExactly(f *testing.F) {
 	for _, v := range []float64{0, 1, .85, .007, 1. / 3, 1e-300, 5e-324, 1e300, 0.1 + 0.2} {
 		f.Add(v)
@@ -383,7 +383,7 @@ func TestFormatShare(t *testing.T) {
 	}
 }
 
-// A stream depends on seed and name only, and names give different streams.
+// TestRandomStreams: a stream depends on seed and name only, and names give different streams.
 func TestRandomStreams(t *testing.T) {
 	if got := fmt.Sprint(NewRandom(1, "link a->b").Uint64(),
 		NewRandom(1, "link a->b").Uint64()); got != "17805081898878813703 17805081898878813703" {
@@ -441,7 +441,7 @@ func ExampleParseLinkRate() {
 	// "5" has no unit; a time has one of the units h, min, s, ms, us, µs, ns, ps
 }
 
-// A depth in bytes: 5 ms at 10 Mb/s are 6250 bytes; packets count as what they are long.
+// TestDepthAt checks a depth in bytes: 5 ms at 10 Mb/s are 6250 bytes. Packets count their length.
 func TestDepthAt(t *testing.T) {
 	for d, want := range map[Depth]float64{{Packets: 20}: 30280, {Bytes: 36000}: 36000, {Time: 5 * Millisecond}: 6250,
 		{}: 0} {

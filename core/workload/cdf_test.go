@@ -11,7 +11,8 @@ import (
 	"weir/core/unit"
 )
 
-// HPCC simulator, traffic_gen: mean sizes of its distributions, and their shares.
+// TestDistributions_MatchHPCCMeansAndShares follows HPCC simulator, traffic_gen: mean sizes of its distributions, and
+// their shares.
 func TestDistributions_MatchHPCCMeansAndShares(t *testing.T) {
 	for _, c := range []struct {
 		name string

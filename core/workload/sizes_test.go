@@ -126,7 +126,7 @@ func countedSizes() []counted {
 	}
 }
 
-// Each row of the table sends the bytes that it promises, with every algorithm.
+// TestCountedSizes_MatchSentBytes: each row of the table sends the bytes that it promises, with every algorithm.
 func TestCountedSizes_MatchSentBytes(t *testing.T) {
 	for _, row := range countedSizes() {
 		operation := row.operation
@@ -201,7 +201,7 @@ func TestSizesOfASTRASim(t *testing.T) {
 	}
 }
 
-// The table in docs/sizes.md has the rows of this test.
+// TestSizesInDocs: the table in docs/sizes.md has the rows of this test.
 func TestSizesInDocs(t *testing.T) {
 	const name = "../../docs/sizes.md"
 	data, err := os.ReadFile(name)

@@ -49,7 +49,7 @@ trigger id 1 oneshot
 	}
 }
 
-// A barrier without a number waits for all that activate it.
+// TestReadHTSimTriggers_BarrierWaitsForAll: a barrier without a number waits for all that activate it.
 func TestReadHTSimTriggers_BarrierWaitsForAll(t *testing.T) {
 	for _, text := range []string{"barrier", "barrier 2", "barrier count 2"} {
 		t.Run(text, func(t *testing.T) {

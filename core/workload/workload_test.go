@@ -32,7 +32,7 @@ func TestReadHPCCFlows(t *testing.T) {
 	}
 }
 
-// The permutation of bench/experiments: each of 128 hosts sends 2 MB to one other and
+// TestReadBenchPermutation: the permutation of bench/experiments: each of 128 hosts sends 2 MB to one other and
 // receives 2 MB from one.
 func TestReadBenchPermutation(t *testing.T) {
 	f, err := os.Open("../../study/bench/experiments/perm128_2MB.flow")

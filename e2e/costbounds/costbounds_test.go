@@ -43,7 +43,8 @@ func TestRead_KeepsLatestBounds(t *testing.T) {
 	}
 }
 
-// A file in which a bound moves without a reason, or in a way that its reader would not notice, is refused.
+// TestRead_RejectsUnclearRecords: a file in which a bound moves without a reason, or in a way that its reader would not
+// notice, is refused.
 func TestRead_RejectsUnclearRecords(t *testing.T) {
 	const first = "2026-01-02 go1.26.1: the first of all bounds\n"
 	for _, c := range []struct{ name, text, want string }{

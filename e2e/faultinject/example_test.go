@@ -6,7 +6,7 @@ import (
 	"weir/e2e/faultinject"
 )
 
-// A mutant is the same each time, so what a test found can be made anew.
+// Example shows that a seed gives the same mutant each time, so a test's finding is reproducible.
 func Example() {
 	for n := range uint64(3) {
 		fmt.Printf("%q\n", faultinject.NewMutator("rate", n).Text([]byte("rate: 10Mbps\n")))

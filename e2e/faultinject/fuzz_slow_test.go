@@ -20,7 +20,7 @@ import (
 
 // An execution of a fuzz target takes no more than this of one core on its own seeds: a target that does less
 // than some hundred a second finds nothing.
-const mostFuzzCPU = 2 * time.Millisecond
+const maxFuzzCPU = 2 * time.Millisecond
 
 var seedRun = regexp.MustCompile(`(?m)^=== RUN   Fuzz\w+/`)
 
@@ -99,7 +99,7 @@ func oneFuzzTarget(t *testing.T, program, dir, name string) {
 	before, _ := run("^"+name+"$/^none$", times)
 	one := max(0, all-before) / time.Duration(n)
 	t.Logf("%v an execution, of %d seeds", one.Round(time.Microsecond), seeds)
-	if one > mostFuzzCPU {
-		t.Errorf("%v of CPU an execution of %d seeds; at most %v", one, seeds, mostFuzzCPU)
+	if one > maxFuzzCPU {
+		t.Errorf("%v of CPU an execution of %d seeds; at most %v", one, seeds, maxFuzzCPU)
 	}
 }

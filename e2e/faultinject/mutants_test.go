@@ -20,8 +20,8 @@ import (
 
 // Limits of one mutant: what takes more has no bound.
 const (
-	mostMemory  = 2 << 30 // that is allocated: the longest list of flows takes a third of it, and is made twice
-	mostMessage = 1 << 16 // of an error, in bytes
+	maxMemory  = 2 << 30 // that is allocated: the longest list of flows takes a third of it, and is made twice
+	maxMessage = 1 << 16 // of an error, in bytes
 )
 
 // victim is a kind of input: its mutants are tried one by one.
@@ -73,7 +73,7 @@ func tryMutants(t *testing.T, e effort) {
 				} else if what := unplaced(&v, err); what != "" {
 					t.Errorf("mutant %d: %s: %.2000v\n%.4000q", n, what, err, files)
 				}
-				if memory > mostMemory {
+				if memory > maxMemory {
 					t.Errorf("mutant %d: %d MB are allocated; it gives %.2000v\n%.4000q", n, memory>>20, err, files)
 				}
 				most = max(most, memory)
@@ -116,7 +116,7 @@ func unplaced(v *victim, err error) string {
 	switch {
 	case errors.As(err, &bad):
 		return "it panics"
-	case len(message) > mostMessage:
+	case len(message) > maxMessage:
 		return fmt.Sprintf("a message of %d bytes", len(message))
 	case errors.As(err, &list):
 		for _, e := range list {

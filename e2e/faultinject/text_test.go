@@ -118,7 +118,7 @@ func TestColumnOfEscape(t *testing.T) {
 	}
 }
 
-// The command line gives names too: values and keys of --set, files, folders.
+// TestArgumentsThatAct: the command line gives names too: values and keys of --set, files, folders.
 func TestArgumentsThatAct(t *testing.T) {
 	file := write(t, "plain.yaml", with(nil))
 	for _, x := range []struct {
@@ -159,7 +159,7 @@ var hostileNames = map[string]string{
 
 // The whole path of an experiment whose file, folder, names and texts are hostile: what is printed and written
 // is plain text, documents that their readers take, and the same experiment when it is read again.
-func TestOutputsOfHostileNames(t *testing.T) {
+func TestOutputs_EscapeHostileNames(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out\x1b[2J\u202e")
 	file := write(t, "=e\x1b]0;x\a\u2066<b>&\".yaml", with(hostileNames))
 	args := []string{file, "--out", out}

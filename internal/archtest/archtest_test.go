@@ -264,7 +264,7 @@ func complete() fstest.MapFS {
 	return fsys
 }
 
-// A layer or a package of the table without code is refused.
+// TestCheck_RejectsRowsWithoutCode: a layer or a package of the table without code is refused.
 func TestCheck_RejectsRowsWithoutCode(t *testing.T) {
 	for _, gone := range []string{"cmd/doc.go", "core/topology/doc.go"} {
 		t.Run(gone, func(t *testing.T) {
@@ -278,7 +278,7 @@ func TestCheck_RejectsRowsWithoutCode(t *testing.T) {
 	}
 }
 
-// The table itself: names occur once, and an arrow points to a row above.
+// TestLayers_ImportOnlyRowsAbove: the table itself: names occur once, and an arrow points to a row above.
 func TestLayers_ImportOnlyRowsAbove(t *testing.T) {
 	seen := map[string]bool{}
 	for _, r := range layers {

@@ -6,7 +6,8 @@ import (
 	"testing/fstest"
 )
 
-// Each exported name of p/a.go has a comment but those that begin with Bare, in the order of the file.
+// TestFindUncommented_ListsNamesInOrder: each exported name of p/a.go has a comment but those that begin with Bare, in
+// the order of the file.
 func TestFindUncommented_ListsNamesInOrder(t *testing.T) {
 	const src = `package p
 

@@ -66,7 +66,7 @@ func TestFile_AppearsWhenCommitted(t *testing.T) {
 	}
 }
 
-// One at a time has the claim of a file: the next one when it is committed or discarded.
+// TestClaim_IsExclusiveUntilEnd: one at a time has the claim of a file: the next one when it is committed or discarded.
 func TestClaim_IsExclusiveUntilEnd(t *testing.T) {
 	place := filepath.Join(t.TempDir(), "a.txt")
 	for _, end := range []func(*File){(*File).Discard, func(f *File) { f.Commit() }} {
@@ -145,7 +145,7 @@ func TestRemoveUnfinished_KeepsClaimedFiles(t *testing.T) {
 	}
 }
 
-// Folders of living processes stay, and go when they are given up.
+// TestNewTempFolder_StaysUntilRemoved: folders of living processes stay, and go when they are given up.
 func TestNewTempFolder_StaysUntilRemoved(t *testing.T) {
 	first, remove, err := NewTempFolder("weir-atomicfile-test")
 	if err != nil {

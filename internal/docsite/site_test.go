@@ -138,7 +138,7 @@ func TestNew_ReportsBrokenLinksWithLines(t *testing.T) {
 	}
 }
 
-// Words of code within a line are not broken after their hyphens, unless they are long.
+// TestCodeSpans: words of code within a line are not broken after their hyphens, unless they are long.
 func TestCodeSpans(t *testing.T) {
 	const long = "a-word-of-which-a-telephone-shows-a-part"
 	s, err := New(pages("README.md", "# Weir\n\nCode `weir run NAME\n--quick -x<y` and `"+long+"`, `*a_b*`\n"))
@@ -304,7 +304,7 @@ func TestWriteSite_ReplacesOnlyOwnFiles(t *testing.T) {
 	}
 }
 
-// A site of two pages, from a folder of Markdown.
+// Example: a site of two pages, from a folder of Markdown.
 func Example() {
 	s, err := New(pages("README.md", "# Lab\n\nRead [how](docs/how.md#ports).\n", "docs/how.md", "# How\n\n## Ports\n"))
 	if err != nil {

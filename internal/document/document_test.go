@@ -99,7 +99,7 @@ func TestWriteShared_WritesCommonDefaults(t *testing.T) {
 	}
 }
 
-// Declared keys are sorted, names of the file are not.
+// TestSortKeys_SortsDeclaredKeysOnly: declared keys are sorted, names of the file are not.
 func TestSortKeys_SortsDeclaredKeysOnly(t *testing.T) {
 	r := NewReader(kind)
 	root := Parse(r, "x.yaml", []byte("{z: {d: 1, c: 2}, y: {b: 1, a: 2}}\n"))

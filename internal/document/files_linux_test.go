@@ -35,7 +35,7 @@ func TestOnlyRegularFiles(t *testing.T) {
 	}
 }
 
-// Files of the kernel are read, also one that a process can wait for (mounts).
+// TestFilesOfTheKernel: files of the kernel are read, also one that a process can wait for (mounts).
 func TestFilesOfTheKernel(t *testing.T) {
 	for _, name := range []string{"/proc/self/status", "/proc/self/mounts"} {
 		if data, err := ReadFile(name, MaxInput); err != nil || len(data) == 0 {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A file of the kernel that seems to be a regular one, and waits for more, is given up.
+// TestFilesThatWait: a file of the kernel that seems to be a regular one, and waits for more, is given up.
 func TestFilesThatWait(t *testing.T) {
 	if _, err := os.Open("/proc/kmsg"); err != nil {
 		t.Skip(err)

@@ -193,7 +193,7 @@ func TestRead_AcceptsForeignFiles(t *testing.T) {
 	}
 }
 
-// A simple packet block has no time stamp and no interface but the first.
+// TestSimplePacket: a simple packet block has no time stamp and no interface but the first.
 func TestSimplePacket(t *testing.T) {
 	var b bytes.Buffer
 	w, _ := pcapgo.NewNgWriterInterface(&b, pcapgo.NgInterface{LinkType: layers.LinkTypeEthernet},

@@ -71,7 +71,7 @@ func TestOwnCommit(t *testing.T) {
 	}
 }
 
-// The stamp is a commit in an archive, and the format of git archive in a clone.
+// TestStamp_IsCommitOrFormat: the stamp is a commit in an archive, and the format of git archive in a clone.
 func TestStamp_IsCommitOrFormat(t *testing.T) {
 	if isHash(strings.Fields(stamp)[0]) == strings.HasPrefix(stamp, "$Format:") {
 		t.Errorf("the stamp is %q", stamp)
@@ -88,7 +88,7 @@ func TestNameOf_FollowsMainPackage(t *testing.T) {
 	}
 }
 
-// Programs that may compute other bytes have other keys.
+// TestFolderKey_DiffersByProgram: programs that may compute other bytes have other keys.
 func TestFolderKey_DiffersByProgram(t *testing.T) {
 	keys := map[string]string{}
 	for name, r := range map[string]Revision{"clean": revisionOf(built()),

@@ -305,7 +305,7 @@ func TestPartialChecksum(t *testing.T) {
 	})
 }
 
-// Rings of impossible sizes and interfaces that are not there are errors.
+// TestOpenRefuses: rings of impossible sizes and interfaces that are not there are errors.
 func TestOpenRefuses(t *testing.T) {
 	if _, err := ring.Open(ring.Config{Interface: "weir-none", MaxFrame: 1514, Rx: 8, Tx: 8}); !errors.Is(err,
 		unix.ENODEV) {

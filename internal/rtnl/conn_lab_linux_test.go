@@ -52,7 +52,8 @@ func inNamespace(t *testing.T, what func(c *Conn) error) {
 	}
 }
 
-// A kernel's error has its words (NETLINK_EXT_ACK), and another request on the connection succeeds afterwards.
+// TestWordsOfErrors: a kernel's error has its words (NETLINK_EXT_ACK), and another request on the connection succeeds
+// afterwards.
 func TestWordsOfErrors(t *testing.T) {
 	inNamespace(t, func(c *Conn) error {
 		r := newLinkRequest(unix.RTM_NEWLINK, unix.NLM_F_CREATE|unix.NLM_F_EXCL, 0)

@@ -23,7 +23,7 @@ func serialized(r *nl.NetlinkRequest) string {
 	return hex.EncodeToString(b)
 }
 
-// A route with metrics by hand, from linux/rtnetlink.h: rtmsg, prefix, interface, metrics.
+// TestRouteRequest: a route with metrics by hand, from linux/rtnetlink.h: rtmsg, prefix, interface, metrics.
 func TestRouteRequest(t *testing.T) {
 	if ne.Uint16([]byte{1, 0}) != 1 {
 		t.Skip("written for little-endian machines") //weir:impure the expected bytes are little-endian
@@ -101,8 +101,8 @@ func TestParseLinkChanges_ReportsCarrier(t *testing.T) {
 	}
 }
 
-// A token bucket filter by hand, from linux/rtnetlink.h and linux/pkt_sched.h: tcmsg, kind, struct tc_tbf_qopt, a rate
-// above 32 bits, the burst in bytes.
+// TestLimitRequest: a token bucket filter by hand, from linux/rtnetlink.h and linux/pkt_sched.h: tcmsg, kind, struct
+// tc_tbf_qopt, a rate above 32 bits, the burst in bytes.
 func TestLimitRequest(t *testing.T) {
 	if ne.Uint16([]byte{1, 0}) != 1 {
 		t.Skip("written for little-endian machines") //weir:impure the expected bytes are little-endian

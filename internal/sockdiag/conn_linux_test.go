@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A dump that was disturbed is begun again, and given up after ten times.
+// TestConn_RetriesDisturbedDumps: a dump that was disturbed is begun again, and given up after ten times.
 func TestConn_RetriesDisturbedDumps(t *testing.T) {
 	for _, x := range []struct{ disturbed, requests int }{{0, 1}, {3, 4}, {9, 10}, {10, 10}} {
 		t.Run(fmt.Sprint("disturbed ", x.disturbed), func(t *testing.T) {

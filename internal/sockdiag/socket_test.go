@@ -31,7 +31,8 @@ func unhex(t testing.TB, s string) []byte {
 	return b
 }
 
-// A request by hand, from linux/netlink.h and linux/inet_diag.h (struct inet_diag_req_v2).
+// TestAppendRequest_MatchesKernelLayout: a request by hand, from linux/netlink.h and linux/inet_diag.h (struct
+// inet_diag_req_v2).
 func TestAppendRequest_MatchesKernelLayout(t *testing.T) {
 	littleEndian(t)
 	local, remote := netip.MustParseAddrPort("10.0.0.1:1234"), netip.MustParseAddrPort("10.0.0.2:443")
@@ -50,7 +51,7 @@ func TestAppendRequest_MatchesKernelLayout(t *testing.T) {
 	}
 }
 
-// The fields are where linux/tcp.h of 6.18 has them.
+// TestParseInfo: the fields are where linux/tcp.h of 6.18 has them.
 func TestParseInfo(t *testing.T) {
 	littleEndian(t)
 	b := make([]byte, infoBytes)
@@ -257,7 +258,7 @@ func TestParseSockets_ReadsAnswers(t *testing.T) {
 	}
 }
 
-// IPv4 over a socket of IPv6 is IPv4.
+// TestParseSockets_UnmapsIPv4: IPv4 over a socket of IPv6 is IPv4.
 func TestParseSockets_UnmapsIPv4(t *testing.T) {
 	b := answer(7, 0)
 	b[headerBytes] = inet6

@@ -24,7 +24,7 @@ func openArchive(t *testing.T) *Archive {
 	return archives[0]
 }
 
-// A result that is as expected changes no archive.
+// TestArchiveUnchanged: a result that is as expected changes no archive.
 func TestArchiveUnchanged(t *testing.T) {
 	a := openArchive(t)
 	a.Golden(t, "a.out", "one\n")

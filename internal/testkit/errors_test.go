@@ -52,7 +52,7 @@ func TestRemoveLists(t *testing.T) {
 	}
 }
 
-// A list names or counts every known name.
+// TestCheckList: a list names or counts every known name.
 func TestCheckList(t *testing.T) {
 	known := []string{"a", "b", "c"}
 	for _, text := range []string{"bad; allowed: a, b, c", "bad; allowed: b, … and 2 more", "bad; allowed: c and 2 more",
@@ -66,7 +66,7 @@ func TestCheckList(t *testing.T) {
 	}
 }
 
-// A golden file has one line of an error, and of a marked one its text.
+// TestErrorTexts: a golden file has one line of an error, and of a marked one its text.
 func TestErrorTexts(t *testing.T) {
 	var e ErrorTexts
 	e.Heading("hosts")

@@ -6,7 +6,7 @@ import (
 	"weir/papers/ai"
 )
 
-// The experiments of the room.
+// Example lists the experiments of the package.
 func Example() {
 	files, err := ai.Experiments.ReadDir("experiments")
 	if err != nil {

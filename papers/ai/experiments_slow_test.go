@@ -16,8 +16,8 @@ import (
 	"weir/study/run"
 )
 
-// The quick variant of every experiment runs, and its claims are judged. What is carried out is all there is: only a
-// link that is dead leaves operations of a job.
+// TestExperiments_QuickVariantsLeaveNoOperations runs the quick variant of every experiment and evaluates its claims.
+// All operations are executed: only a dead link leaves operations of a job.
 func TestExperiments_QuickVariantsLeaveNoOperations(t *testing.T) {
 	for _, e := range library().Experiments() {
 		t.Run(strings.TrimPrefix(e.Name, "ai/"), func(t *testing.T) {
@@ -34,9 +34,9 @@ func TestExperiments_QuickVariantsLeaveNoOperations(t *testing.T) {
 	}
 }
 
-// Rx-HPCC takes as long as HPCC++ at the sender, within a fifth, while ranks go in lockstep, as in a first iteration,
-// and behind a straggler, where neither does. What lies between them in two iterations of ai/all-reduce is which of
-// the two is still in lockstep in the second.
+// TestReceiversInStep checks that Rx-HPCC takes as long as HPCC++ at the sender, within a fifth, while ranks are in
+// lockstep, as in a first iteration, and behind a straggler, where neither is. In two iterations of ai/all-reduce the
+// difference depends on which of the two is still in lockstep in the second.
 func TestReceiversInStep(t *testing.T) {
 	for _, x := range []struct {
 		name, slow, iterations string
@@ -68,8 +68,8 @@ func TestReceiversInStep(t *testing.T) {
 	}
 }
 
-// Every experiment is valid, whole and quick, and the quick variant keeps every scheme and every way to spread flows.
-// The only warnings are about the timer of ai/faults.
+// TestExperimentsLoad: every experiment is valid, whole and quick, and the quick variant keeps every scheme and every
+// way to spread flows. The only warnings are about the timer of ai/faults.
 func TestExperimentsLoad(t *testing.T) {
 	all := library().Experiments()
 	if len(all) != 8 {
@@ -99,14 +99,14 @@ func TestExperimentsLoad(t *testing.T) {
 	}
 }
 
-// Every scheme, with 128 and 1,024 GPUs.
+// TestSizesFull: every scheme, with 128 and 1,024 GPUs.
 func TestSizesFull(t *testing.T) {
 	for _, name := range []string{"ai/all-reduce", "ai/all-to-all"} {
 		estimates(t, name, runtest.Load(t, library(), name, experiment.Options{}))
 	}
 }
 
-// 1,050 flows to one host (150 on several paths).
+// TestLongTrimmedRDMAFull runs 1,050 flows to one host (150 on several paths).
 func TestLongTrimmedRDMAFull(t *testing.T) {
 	longTrimmed(t, map[string]longIncast{
 		"go back n": {"size: 300kB, flows: 70", 3, "{rdma: {trimmable: true}}, cc: dcqcn"},
@@ -116,7 +116,7 @@ func TestLongTrimmedRDMAFull(t *testing.T) {
 	})
 }
 
-// Every experiment that compares schemes.
+// TestCellsAreNamedFull: every experiment that compares schemes.
 func TestCellsAreNamedFull(t *testing.T) {
 	var names []string
 	for _, e := range library().Experiments() {

@@ -72,7 +72,7 @@ func valuesOf(s *experiment.Spec, key string) (values []string) {
 // about a max_stage of 0.
 var schemes = []string{"hpcc", "rx_hpcc", "dcqcn", "swift", "uet", "uet_switch", "ndp"}
 
-// The quick variant of every experiment keeps every scheme and every way to spread flows.
+// TestQuickKeepsAll: the quick variant of every experiment keeps every scheme and every way to spread flows.
 func TestQuickKeepsAll(t *testing.T) {
 	all := library().Experiments()
 	if len(all) != 8 {
@@ -94,7 +94,8 @@ func TestQuickKeepsAll(t *testing.T) {
 	}
 }
 
-// The matrices have 128 and 1,024 GPUs, with an estimate of either; --quick has 128. TestSizesFull has all schemes.
+// TestExperiments_EstimateEveryMatrixSize checks that the matrices have 128 and 1,024 GPUs, with an estimate of either;
+// --quick has 128. TestSizesFull has all schemes.
 func TestExperiments_EstimateEveryMatrixSize(t *testing.T) {
 	for _, name := range []string{"ai/all-reduce", "ai/all-to-all"} {
 		estimates(t, name, runtest.Load(t, library(), name, experiment.Options{Set: []string{"scheme=swift", "balance=spray",
@@ -149,8 +150,8 @@ func carried(t *testing.T, r *plan.Run, change func(c *sim.Config)) (*sim.Config
 	return c, res
 }
 
-// An all-to-all that is passed on within servers leaves the spines of one segment alone; sent directly, what is for
-// another rail passes them.
+// TestAllToAll_HierarchicalLeavesSpinesIdle checks that an all-to-all with forwarding within servers does not use the
+// spines of one segment. Sent directly, traffic for another rail passes them.
 func TestAllToAll_HierarchicalLeavesSpinesIdle(t *testing.T) {
 	for algorithm, idle := range map[string]bool{"direct": false, "hierarchical": true} {
 		src := &experiment.Source{Name: "x", File: "x.yaml", Data: []byte(fmt.Sprintf(`
@@ -174,8 +175,9 @@ measure: [job]
 	}
 }
 
-// RDMA over switches that trim it gives the same result with frames on every link, in several threads and in other
-// windows, also where the last packet of a flow has no whole words: all flows end, without timeouts or drops.
+// TestTrimmedRDMA checks that RDMA over switches that trim it gives the same result with frames on every link, in
+// several threads and in other windows, also with a last packet without whole words. All flows end, without timeouts or
+// drops.
 func TestTrimmedRDMA(t *testing.T) {
 	for name, transport := range map[string]string{
 		"go back n": "{rdma: {trimmable: true}}, cc: dcqcn",
@@ -222,10 +224,10 @@ measure: [fct]
 	}
 }
 
-// Where links are long, too, nobody times out for what a NACK has told, for a queue of microseconds, or on a path that
-// answers: 1,050 flows to one host over links of 50 us (150 on several paths). Of go-back-N three flows do, in the
-// first burst: an answer behind a CNP waits until the NIC has sent those that other flows' packets were turned into.
-// TestLongTrimmedRDMAFull has as many flows; here are 300 (150).
+// TestLongTrimmedRDMA checks that on long links, too, there are no timeouts for NACKed packets, for a queue of
+// microseconds, or on a path that answers: 1,050 flows to one host over links of 50 us (150 on several paths). Of
+// go-back-N three flows time out in the first burst: an answer behind a CNP waits until the NIC has sent those for
+// other flows' packets. TestLongTrimmedRDMAFull has as many flows; here are 300 (150).
 func TestLongTrimmedRDMA(t *testing.T) {
 	longTrimmed(t, map[string]longIncast{
 		"go back n": {"size: 100kB, flows: 20", 0, "{rdma: {trimmable: true}}, cc: dcqcn"},
@@ -275,8 +277,8 @@ measure: [fct]
 	}
 }
 
-// A value that a block of the sweep does not have is an error with those that it has, also where all of the network is
-// the block's.
+// TestNoSuchValue: a value that a block of the sweep does not have is an error with those that it has, also where all
+// of the network is the block's.
 func TestNoSuchValue(t *testing.T) {
 	r := library()
 	src, err := r.OpenExperiment("ai/all-to-all")
@@ -291,9 +293,8 @@ func TestNoSuchValue(t *testing.T) {
 	}
 }
 
-// Every cell of schemes and ways to spread flows is there, or is named with its reason: in the experiment and in each
-// form of the report.
-// TestCellsAreNamedFull has every experiment.
+// TestCellsAreNamed: every cell of schemes and ways to spread flows is there, or is named with its reason: in the
+// experiment and in each form of the report. TestCellsAreNamedFull has every experiment.
 func TestCellsAreNamed(t *testing.T) { cellsAreNamed(t, "ai/all-to-all") }
 
 // cellsAreNamed checks the cells of experiments.
@@ -366,7 +367,7 @@ func named(t *testing.T, s *experiment.Spec) {
 	}
 }
 
-// Six runs of Ultra Ethernet's transport: every flow ends, and no claim fails.
+// TestCredit_EndsFlowsWithoutFailedClaim: six runs of Ultra Ethernet's transport: every flow ends, and no claim fails.
 // TestExperiments_QuickVariantsLeaveNoOperations has the whole quick variant.
 func TestCredit_EndsFlowsWithoutFailedClaim(t *testing.T) {
 	o := runtest.ExecuteAll(t, library(), "ai/credit", experiment.Options{Quick: true, Set: []string{"pattern=incast",
@@ -383,9 +384,9 @@ func TestCredit_EndsFlowsWithoutFailedClaim(t *testing.T) {
 	}
 }
 
-// Around one switch a host that is 5 us late costs a fifth of an all-reduce by halving and doubling at least, and 70 %
-// at most, and in step the whole takes as long as its halves. TestExperiments_QuickVariantsLeaveNoOperations has all
-// controls and the fat tree.
+// TestLockstep_ClaimsHoldOnStar checks that around one switch a host that is 5 us late costs between a fifth and 70 %
+// of an all-reduce by halving and doubling. In step the complete operation takes as long as its halves.
+// TestExperiments_QuickVariantsLeaveNoOperations has all controls and the fat tree.
 func TestLockstep_ClaimsHoldOnStar(t *testing.T) {
 	o := runtest.ExecuteAll(t, library(), "ai/lockstep", experiment.Options{Quick: true, Set: []string{"fabric=star",
 		"control=[uet, ndp, swift, hpcc]"}})
@@ -396,8 +397,8 @@ func TestLockstep_ClaimsHoldOnStar(t *testing.T) {
 	}
 }
 
-// On a fat tree, too, each of several iterations takes as long as one, if all hosts begin it together. One after the
-// other they lose their lockstep.
+// TestLockstepAligned: on a fat tree, too, each of several iterations takes as long as one, if all hosts begin it
+// together. One after the other they lose their lockstep.
 func TestLockstepAligned(t *testing.T) {
 	took := func(set ...string) float64 {
 		o := runtest.ExecuteAll(t, library(), "ai/lockstep", experiment.Options{Quick: true, Set: append(set,

@@ -41,8 +41,8 @@ measure: [goodput]`, flows, delay, parameters)
 	return kinds, c
 }
 
-// A t of preset Agent is short where T is, which has room for bursts: on a round trip of 10 ms one of 5 ms gives a T of
-// 15 ms, and on 100 ms too.
+// TestAgentShortT: a t of preset Agent is short where T is, which has room for bursts: on a round trip of 10 ms one of
+// 5 ms gives a T of 15 ms, and on 100 ms too.
 func TestAgentShortT(t *testing.T) {
 	for delay, want := range map[string]bool{"2500us": false, "25ms": true} {
 		if kinds, _ := agentSuits(t, 1, delay, "t: 5ms"); slices.Contains(kinds, "hpcc-t-short") != want {
@@ -51,9 +51,9 @@ func TestAgentShortT(t *testing.T) {
 	}
 }
 
-// The increases of preset Agent's flows are for its T, which is a hundred times the round trip of this path of 400 Mb/s
-// and .1 ms: with n: 8 a warning is due from where a queue of more than five packets stands, and n as large as the
-// count of flows keeps it short, without one.
+// TestAgentIncreases checks that the increases of preset Agent's flows match its T, which is a hundred times the round
+// trip of this path of 400 Mb/s and .1 ms. With n: 8 a warning is due from a standing queue of more than five packets
+// on. An n as large as the count of flows keeps the queue short, without a warning.
 func TestAgentIncreases(t *testing.T) {
 	for _, c := range []struct {
 		flows, n int

@@ -80,7 +80,8 @@ func TestAgentFollower(t *testing.T) {
 	}
 }
 
-// Without bursts W is in flight, also where the round trips are below T: it bridges times in which hosts stall.
+// TestAgentWithoutBursts: without bursts W is in flight, also where the round trips are below T: it bridges times in
+// which hosts stall.
 func TestAgentWithoutBursts(t *testing.T) {
 	for _, c := range []struct {
 		bursts   bool
@@ -103,9 +104,9 @@ func TestAgentWithoutBursts(t *testing.T) {
 	}
 }
 
-// A receiver can claim any T. Of the rate that it has, the host's link of 100 Mb/s at most, no more is in flight than
-// in the T by the sender's own round trip and that rate: 1 ms and 10 ms, rounded up to 11.264 ms; with 1 Mb/s 1 ms and
-// 484.48 ms, rounded up to 491.52 ms.
+// TestAgentClaims checks a receiver that claims a wrong T. At its rate, at most the host's link of 100 Mb/s, the flight
+// is at most the bytes in the sender's own round trip at that rate: 1 ms and 10 ms, rounded up to 11.264 ms; with 1
+// Mb/s 1 ms and 484.48 ms, rounded up to 491.52 ms.
 func TestAgentClaims(t *testing.T) {
 	const longest = 31 << 15 * unit.Microsecond
 	for _, c := range []struct {
@@ -134,8 +135,8 @@ func TestAgentClaims(t *testing.T) {
 	}
 }
 
-// T is the empty path's round trip and ten of the bursts that Linux paces: what leaves in 1 ms, four segments at least
-// and 64 kB at most. The option has it to one part in 16.
+// TestAgentT checks that T is the empty path's round trip and ten of Linux's paced bursts: the bytes sent in 1 ms, at
+// least four segments and at most 64 kB. The option stores it to one part in 16.
 func TestAgentT(t *testing.T) {
 	for _, c := range []struct {
 		trip, least unit.Time
@@ -165,9 +166,10 @@ func TestAgentT(t *testing.T) {
 	}
 }
 
-// The receiver knows nothing of the sender's link: it begins with ten segments of 1,460 bytes, tells nothing before it
-// has measured for T, never causes an acknowledgement, and has the rate of the slowest port: T is 20 ms, encoded as
-// 20.48 ms, W_ai is B·T·(1−eta)/n (§5), and W is B·T at most. The first of the preset's five stages is an increase.
+// TestAgentReceiver checks a receiver without information about the sender's link. It begins with ten segments of 1,460
+// bytes, reports no window before it has measured for T, never causes an acknowledgement, and has the rate of the
+// slowest port. T is 20 ms, encoded as 20.48 ms, W_ai is B·T·(1−eta)/n (draft-miao §5), and W is at most B·T. The first
+// of the preset's five stages is an increase.
 func TestAgentReceiver(t *testing.T) {
 	for _, stage := range []int{-1, 0} {
 		t.Run(fmt.Sprint("max_stage ", stage), func(t *testing.T) { agentReceives(t, stage) })
@@ -231,7 +233,7 @@ func agentReceives(t *testing.T, stage int) {
 	}
 }
 
-// The receiver takes the rate of the slowest port from records: without them it is refused.
+// TestAgentNeedsRecords: the receiver takes the rate of the slowest port from records: without them it is refused.
 func TestAgentNeedsRecords(t *testing.T) {
 	f := ofAgent()
 	f.Loads = true
@@ -241,7 +243,8 @@ func TestAgentNeedsRecords(t *testing.T) {
 	}
 }
 
-// What Linux' own TCP can follow is the preset, with n, eta, max_stage and t; all else of it is refused by name.
+// TestRxConfig_AgentRejectsOtherParameters checks that Linux's own TCP can follow the preset, with n, eta, max_stage
+// and t. Other parameters are refused by name.
 func TestRxConfig_AgentRejectsOtherParameters(t *testing.T) {
 	c := RxConfig{Config{Preset: Agent, Eta: 0.9, MaxStage: -1, WAI: standardWAI, Census: true}}
 	if a, remarks := c.agent(); len(remarks) > 0 || a != (cc.AgentParams{Eta: 0.9, Flows: 8, MaxStage: 5}) {

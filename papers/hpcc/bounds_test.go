@@ -106,7 +106,7 @@ func controllers(t testing.TB, f cc.Flow, change func(c *Config)) map[string]cc.
 	return out
 }
 
-// A8 (1): the draft never clips W.
+// TestWindowBounds: A8 (1): the draft never clips W.
 func TestWindowBounds(t *testing.T) {
 	random := rand.New(rand.NewPCG(8, 9))
 	for range 200 {
@@ -138,7 +138,7 @@ func FuzzSender_KeepsBoundsOverAnyStory(f *testing.F) {
 	})
 }
 
-// What every controller must hold (cc/cctest), with telemetry and without.
+// TestSender_HoldsModelInvariants checks the invariants of every controller (cc/cctest), with telemetry and without.
 func TestSender_HoldsModelInvariants(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for i := range 60 {
@@ -166,7 +166,7 @@ func TestSender_HoldsModelInvariants(t *testing.T) {
 	}
 }
 
-func TestOnAckAllocatesNothing(t *testing.T) {
+func TestOnAck_DoesNotAllocate(t *testing.T) {
 	for name, c := range controllers(t, newFlow(), nil) {
 		hops := []telemetry.Hop{hop(1, 0, 0, 0), hop(2, 0, 0, 0)}
 		a := cc.Ack{Telemetry: cc.Telemetry{Hops: hops, Load: 1}, Feedback: cc.Feedback{Window: 5000}}
@@ -204,7 +204,7 @@ func benchmark(b *testing.B, c cc.Controller) {
 	}
 }
 
-// At most 150 ns, without allocation.
+// BenchmarkOnAck takes at most 150 ns, without allocation.
 func BenchmarkOnAck(b *testing.B) {
 	for m := range modes {
 		b.Run(modes[m], func(b *testing.B) { benchmark(b, newSender(b, newFlow(), func(c *Config) { c.Mode = Mode(m) })) })

@@ -41,8 +41,8 @@ measure: [goodput]`, end, end, delay, controller), nil)
 	return got, float64(r.Ports[0].TxBytes) * 8 / (100e9 * r.Measured.Seconds())
 }
 
-// N and W_init are the last hop's, so that NICs of several rates share it: by each sender's own, those of 25 Gb/s got
-// 7.4 Gb/s and those of 100 Gb/s 36.5. census: off makes w_ai and n act as they are given.
+// TestCensusNetwork checks that N and W_init are the last hop's, so NICs of several rates share it. With each sender's
+// own, those of 25 Gb/s got 7.4 Gb/s and those of 100 Gb/s 36.5. With census: off w_ai and n apply as given.
 // TestCensusNetworkFull runs longer.
 func TestCensusNetwork(t *testing.T) {
 	censusNetwork(t, func(delay unit.Time) unit.Time { return 600*delay + 3*ms },
@@ -88,8 +88,8 @@ func censusNetwork(t *testing.T, until func(delay unit.Time) unit.Time, covers f
 	}
 }
 
-// Flows with windows below a packet have equal shares: a flow counts as one in the number that it gets, and as what it
-// stands for in the numbers of others, so that the slowest flows do not have the smallest W_ai.
+// TestCensusOnSlowLinks checks that flows with windows below a packet have equal shares. A flow counts as one in its
+// own number, and as its weight in the numbers of others, so the slowest flows do not have the smallest W_ai.
 func TestCensusOnSlowLinks(t *testing.T) {
 	for _, x := range []struct {
 		flows      int
@@ -124,8 +124,9 @@ measure: [goodput]`, x.end, x.end, x.flows+1, x.rate, x.delay, c), watch(10*us))
 	}
 }
 
-// A receiver that commits once per T while packets wait for several T cuts windows again and again before the first
-// cut shows. One that waits until its window shows keeps 16 flows from other leaves at eta, with a short queue.
+// TestReceiverOvershoot: a receiver that commits once per T while packets wait for several T cuts windows again and
+// again before the first cut shows. One that waits until its window shows keeps 16 flows from other leaves at eta, with
+// a short queue.
 func TestReceiverOvershoot(t *testing.T) {
 	for _, c := range []string{"rx_hpcc", "{rx_hpcc: {census: off}}", "{hpcc: {census: on}}"} {
 		t.Run(c, func(t *testing.T) {
@@ -139,10 +140,10 @@ func TestReceiverOvershoot(t *testing.T) {
 	}
 }
 
-// A sender that is cut sends nothing until the queue has drained, and the queue of the last packets says nothing of how
-// long they waited. Receivers that went by it cut twice for one queue, and then swung for ever, with some draws of
-// the starts: 2 of 20 with the count, 10 of 20 without (queues of 540 to 810 kB, 85 to 91 % of the link).
-// TestReceiverDrainsFull has 20 seeds of each.
+// TestReceiverDrains checks that a reduced sender sends no packet until the queue has drained. The queue of the last
+// packets does not show how long they waited. Receivers that used it reduced twice for one queue, and then oscillated
+// forever, with some draws of the starts: 2 of 20 with the count, 10 of 20 without (queues of 540 to 810 kB, 85 to 91 %
+// of the link). TestReceiverDrainsFull has 20 seeds of each.
 func TestReceiverDrains(t *testing.T) { receiverDrains(t, map[string]int{"{}": 8, "{census: off}": 3}) }
 
 // receiverDrains runs receivers with the given settings, each with a number of seeds.
@@ -176,8 +177,9 @@ measure: [goodput]`, experiment.Options{})
 	}
 }
 
-// Flows that share uplinks, sprayed over them, keep equal shares with the census: the last hop of each has one flow and
-// is not the bottleneck, though a packet in a burst of several paths meets most load there.
+// TestCensusSpread checks that flows sprayed over shared uplinks keep equal shares with the census. The last hop of
+// each has one flow and is not the bottleneck, though a packet in a burst of several paths meets the maximum load
+// there.
 func TestCensusSpread(t *testing.T) {
 	r := sprayedAfter(t, 2, "2ms", "1ms", "spray", `traffic: [{name: x, from: "*", to: {stride: 8},
   transport: {rdma: {recovery: selective_repeat, reordering: adaptive}}, cc: rx_hpcc, start: 0s..10us}]`)
@@ -186,9 +188,9 @@ func TestCensusSpread(t *testing.T) {
 	}
 }
 
-// Upon congestion the last record is of the last congested hop. Where that is a link in the middle, its flows are not
-// those of the receiver's host, with which eight W_ai of all the headroom stood in its queue: p95 75 kB, 255 at
-// 400 Gb/s.
+// TestCensusPartial checks that upon congestion the last record is of the last congested hop. Where that is a link in
+// the middle, its flows are not those of the receiver's host. With their number, eight W_ai of the complete headroom
+// stood in its queue: p95 75 kB, 255 at 400 Gb/s.
 func TestCensusPartial(t *testing.T) {
 	for _, c := range []string{"rx_hpcc: {}", "hpcc: {census: on}"} {
 		for _, rate := range []string{"100Gbps", "400Gbps"} {
@@ -209,8 +211,9 @@ measure: [goodput]`, rate, c), watch(us))
 	}
 }
 
-// Flows over a slow path and three others, sprayed, are limited by the slow one, though the last hop is the bottleneck
-// in most packets' measurements. While N counted then, Jain's index was .28 to .34.
+// TestCensusUnequalPaths checks that flows sprayed over a slow path and three others are limited by the slow one,
+// though the last hop is the bottleneck in almost all packets' measurements. While N counted then, Jain's index was .28
+// to .34.
 func TestCensusUnequalPaths(t *testing.T) {
 	for _, c := range []string{"rx_hpcc", "{rx_hpcc: {max_stage: 0}}", "{hpcc: {census: on}}"} {
 		t.Run(c, func(t *testing.T) {

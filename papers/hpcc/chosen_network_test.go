@@ -52,8 +52,8 @@ traffic: [{name: x, from: "h[0-9]*", to: {stride: 8}, transport: {rdma: {recover
 	return out, uplinks
 }
 
-// Senders that choose paths, with a window on each, find the link that has half a rate: it carries half of what the
-// others carry, nothing is lost or sent again, and all are as full as the law has them.
+// TestChosenPaths checks that senders that choose paths, with a window on each, find the link with half a rate. It
+// carries half of the others' load, no packet is lost or resent, and all are as full as the law specifies.
 func TestChosenPaths(t *testing.T) { chosenPaths(t, 300*us, 400*us) }
 
 // chosenPaths measures for a duration after a warm-up.
@@ -84,7 +84,7 @@ func chosenPaths(t *testing.T, duration, warmup unit.Time) {
 	}
 }
 
-// Frames in wire form, and windows of another length, give the same run bit by bit.
+// TestChosenPathsForms: frames in wire form, and windows of another length, give the same run bit by bit.
 func TestChosenPathsForms(t *testing.T) {
 	for _, cc := range []string{"hpcc", "rx_hpcc"} {
 		t.Run(cc, func(t *testing.T) { chosenPathsForms(t, cc) })
@@ -115,7 +115,7 @@ func chosenPathsForms(t *testing.T, cc string) {
 	}
 }
 
-// A controller that is not made for paths is refused where the file names it.
+// TestChosenPathsNeedControllers: a controller that is not made for paths is refused where the file names it.
 func TestChosenPathsNeedControllers(t *testing.T) {
 	for cc, want := range map[string]string{"reno": "test.yaml:4:113: paths: 4 needs one controller for each " +
 		"path, which reno does not support",

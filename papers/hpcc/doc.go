@@ -49,7 +49,7 @@
 //	§6.2      N, flows at the receiver           cc.Census               TestReceiverCounts
 //	§5        N that the receiver reports        Config.Census           TestReportedIncrease, TestCensusNetwork
 //	§9.1      integrity of feedback              TelemetryRequester.IsGenuine
-//	                                                                     TestSeal_AttacksChangeNothingWithKey,
+//	                                                                     TestSeal_KeyDefeatsAttacks,
 //	                                                                     TestSealedForms, TestSealedBytes
 //	§9.1      a lying receiver                   window.clamp            TestFollower_AdoptsWindowOfReceiver,
 //	                                                                     TestLyingReceivers
@@ -81,7 +81,7 @@
 // HPCC Appendix A, as a fluid:
 //
 //	one update brings one link to its target             TestOneStep
-//	many links                                           TestManyResources, TestAtMostIUpdates
+//	many links                                           TestManyResources, TestTheory_NeedsOneUpdatePerResource
 //	the fixed point of additive increase, more than N    TestFixedPoint
 //	a register for each link                             TestPerHopFixedPoint
 //
@@ -103,7 +103,7 @@
 //	coarse and drifting clocks                           TestClockErrors
 //
 // Every controller: TestSender_HoldsModelInvariants, TestWindowBounds, FuzzSender_KeepsBoundsOverAnyStory,
-// TestOnAckAllocatesNothing, BenchmarkOnAck.
+// TestOnAck_DoesNotAllocate, BenchmarkOnAck.
 //
 // # Deviations
 //

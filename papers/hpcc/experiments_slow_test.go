@@ -12,9 +12,9 @@ import (
 	"weir/study/plan"
 )
 
-// HPCC §5.3 with a tenth to a fifth of the arrivals: every claim holds. HPCC's short flows are the fastest
-// and its queues the shortest, and nothing is dropped; windows shorten the queues of DCQCN and TIMELY, and
-// their pauses. HPCC pauses nobody with PFC's trigger as in the authors' simulator, and with incast somebody
+// TestFlowCompletionTimes checks HPCC §5.3 with a tenth to a fifth of the arrivals: every claim holds. HPCC's short
+// flows are the fastest and its queues the shortest, and no packet is dropped; windows shorten the queues of DCQCN and
+// TIMELY, and their pauses. HPCC causes no pauses with PFC's trigger as in the authors' simulator, and with incast some
 // if the trigger is 11 % at every port.
 func TestFlowCompletionTimes(t *testing.T) {
 	for _, name := range []string{"websearch-50", "hadoop-30-incast", "hadoop-50-incast"} {
@@ -28,7 +28,7 @@ func TestFlowCompletionTimes(t *testing.T) {
 	}
 }
 
-// Flow control does not matter for HPCC (§5.3).
+// TestFlowControl checks that flow control makes no difference for HPCC (HPCC §5.3).
 func TestFlowControl(t *testing.T) {
 	for _, c := range runtest.ExecuteAll(t, library(), "hpcc/flow-control", experiment.Options{Quick: true}).Claims {
 		if c.Verdict != claim.Holds {
@@ -37,7 +37,7 @@ func TestFlowControl(t *testing.T) {
 	}
 }
 
-// Appendix A beside packets, in full: every claim holds.
+// TestTheory_EveryClaimHolds compares HPCC's appendix A with packets, in full: every claim holds.
 func TestTheory_EveryClaimHolds(t *testing.T) {
 	for _, name := range []string{"capture", "fairness", "fairness-beside", "convergence", "parking-lot", "mixed-nics",
 		"clocks", "every-nth"} {
@@ -51,8 +51,7 @@ func TestTheory_EveryClaimHolds(t *testing.T) {
 	}
 }
 
-// The paper's testbed and single-switch cases, in full: every claim but those named here
-// holds.
+// TestExperimentsFull: the paper's testbed and single-switch cases, in full: every claim but those named here holds.
 func TestExperimentsFull(t *testing.T) {
 	otherwise := map[string]claim.Verdict{
 		// 3.9 ± 1.2 kB with 5 B and 3.5 ± 1.5 kB with 25 B, which add so little that single packets show
@@ -80,7 +79,7 @@ func TestExperimentsFull(t *testing.T) {
 	}
 }
 
-// What is ours beside the paper: every claim holds of the quick variants.
+// TestOwnExperimentsFull checks Weir's additions to the paper: every claim of the quick variants holds.
 func TestOwnExperimentsFull(t *testing.T) {
 	for _, name := range []string{"thinning", "parameters", "collectives", "collectives-chosen", "paths-incast",
 		"paths-half", "paths-failure", "paths-stage", "paths-relative", "lab-kernel", "short-paths"} {
@@ -94,7 +93,7 @@ func TestOwnExperimentsFull(t *testing.T) {
 	}
 }
 
-// Every experiment is valid, also its quick variant, which keeps every scheme.
+// TestExperimentsLoad: every experiment is valid, also its quick variant, which keeps every scheme.
 func TestExperimentsLoad(t *testing.T) {
 	for _, e := range library().Experiments() {
 		src, err := library().OpenExperiment(e.Name)

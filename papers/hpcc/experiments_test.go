@@ -41,8 +41,8 @@ func library() *experiment.Registry {
 	return r
 }
 
-// The paper's testbed and single-switch cases, with one seed: the claims named here hold. TestExperimentsFull has all
-// seeds, and the claims that depend on them.
+// TestExperiments_NamedClaimsHold: the paper's testbed and single-switch cases, with one seed: the claims named here
+// hold. TestExperimentsFull has all seeds, and the claims that depend on them.
 func TestExperiments_NamedClaimsHold(t *testing.T) {
 	for name, claims := range map[string][]string{
 		"incast16":          {"incast16.above-bound", "incast16.fairer", "incast16.full"},
@@ -57,8 +57,8 @@ func TestExperiments_NamedClaimsHold(t *testing.T) {
 	}
 }
 
-// What is ours beside the paper, with one seed and some of the points: the claims named here hold.
-// TestOwnExperimentsFull has the quick variants.
+// TestOwnExperiments checks Weir's additions to the paper, with one seed and some of the points: the claims named here
+// hold. TestOwnExperimentsFull has the quick variants.
 func TestOwnExperiments(t *testing.T) {
 	for _, x := range []struct {
 		name        string
@@ -120,7 +120,7 @@ func claimsHold(t *testing.T, name string, o experiment.Options, claims ...strin
 	}
 }
 
-// The quick variants of HPCC's §5.3 keep every scheme.
+// TestQuickKeepsSchemes checks that the quick variants of HPCC §5.3 keep every scheme.
 func TestQuickKeepsSchemes(t *testing.T) {
 	seen := 0
 	for _, e := range library().Experiments() {

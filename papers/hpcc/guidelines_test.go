@@ -13,9 +13,9 @@ import (
 	"weir/worlds/sim"
 )
 
-// draft-miao §6.2: W far below one packet. 150 flows share what 82 kB are in flight on: half a
-// packet each, and with acknowledgements that wait for more packets than there are. None
-// deadlocks, the link stays in use, and all of them end.
+// TestManySenders checks draft-miao §6.2 with W far below one packet. 150 flows share 82 kB of flight, half a packet
+// each, also with acknowledgements that wait for more packets than exist. No flow deadlocks, the link stays in use, and
+// all flows end.
 func TestManySenders(t *testing.T) {
 	for _, x := range [][3]string{
 		{"rdma", "hpcc: {w_ai: 5 B}", ""},
@@ -45,8 +45,8 @@ func TestManySenders(t *testing.T) {
 	}
 }
 
-// draft-miao §5: more flows than N. Utilisation stays full and the control stable; what
-// is not kept is the empty queue.
+// TestMoreThanN checks draft-miao §5 with more flows than N: utilisation stays full and the control stable, but the
+// queue is not empty.
 func TestMoreThanN(t *testing.T) {
 	const every = 5 * us
 	for _, n := range []int{32, 8, 2} {
@@ -74,8 +74,8 @@ func TestMoreThanN(t *testing.T) {
 	}
 }
 
-// draft-miao §6.2: a flow that is shorter than T is told no window, and needs none: it is
-// as fast with its receiver in control as without any.
+// TestShortFlows checks draft-miao §6.2: a flow shorter than T is sent no window, and needs none. It is as fast with
+// its receiver in control as without any.
 func TestShortFlows(t *testing.T) {
 	fct := func(control string) (all []unit.Time) {
 		told := map[int64]bool{}
@@ -109,9 +109,8 @@ func TestShortFlows(t *testing.T) {
 	}
 }
 
-// draft-miao §6.1, guideline 4, of all transports and laws: probes take the path and the
-// queues of the data, and data asks for nothing then; §7.2: without probes it is data that
-// asks.
+// TestProbesTakeThePath checks draft-miao §6.1, guideline 4, for all transports and laws: probes use the path and the
+// queues of the data, and data then requests no telemetry. Draft-miao §7.2: without probes data requests it.
 func TestProbesTakeThePath(t *testing.T) {
 	for _, x := range combinations {
 		for _, ask := range []string{"packet", "probe"} {
@@ -154,9 +153,9 @@ func TestProbesTakeThePath(t *testing.T) {
 	}
 }
 
-// An incast of which each flow's second packet is lost, and repaired by going back: the round
-// trips of what is sent again count, too, or else windows start from that of the burst until all
-// of it has come for the second time.
+// TestGoBack checks an incast in which each flow loses its second packet and repairs it by go-back-N. The round trips
+// of resent packets count, too. Otherwise windows start from the burst's until all of it has arrived for the second
+// time.
 func TestGoBack(t *testing.T) {
 	c := configure(t, dumbbell(32, "ecmp, telemetry", `
   - {name: incast, from: "left*", to: right0, transport: {rdma: {rto_min: 4ms}}, cc: {hpcc: {w_ai: 25 B, t: 13us}},

@@ -10,7 +10,7 @@ import (
 	"weir/internal/testkit"
 )
 
-// MinRate bounds the window from below: however large the load, W and Wc stay at MinRate·T.
+// TestMinRate checks that MinRate bounds the window from below: for any load, W and Wc stay at MinRate·T.
 func TestMinRate(t *testing.T) {
 	s := newSender(t, newFlow(), func(c *Config) { c.MinRate, c.WAI = gbps, 0 })
 	for i := range int64(20) {
@@ -22,8 +22,8 @@ func TestMinRate(t *testing.T) {
 	}
 }
 
-// Without the NIC's rate W_init is unknown. W_ai is then as configured until records give the path's slowest rate, and
-// by the rule of §5 with that.
+// TestIncreaseWithoutNICRate checks that without the NIC's rate W_init is unknown. W_ai is as configured until records
+// give the path's slowest rate, and then by the rule of draft-miao §5.
 func TestIncreaseWithoutNICRate(t *testing.T) {
 	f := newFlow()
 	f.NICRate = 0
@@ -35,8 +35,8 @@ func TestIncreaseWithoutNICRate(t *testing.T) {
 	testkit.CheckNear(t, "W_ai at 10 Gb/s", s.State().WAI, 12_500*0.05/5, rounding)
 }
 
-// The number of flows at the receiver counts while the last hop is the bottleneck. With hops that found no room for
-// their records, the last record is not of the last hop.
+// TestReportedIncreaseNeedsLastHop: the number of flows at the receiver counts while the last hop is the bottleneck.
+// With hops that found no room for their records, the last record is not of the last hop.
 func TestReportedIncreaseNeedsLastHop(t *testing.T) {
 	for missed, want := range map[uint8]float64{0: 125_000 * 0.05 / 10, 1: float64(standardWAI)} {
 		s := newSender(t, newFlow(), func(c *Config) { c.Census = true })
@@ -49,8 +49,8 @@ func TestReportedIncreaseNeedsLastHop(t *testing.T) {
 	}
 }
 
-// In mode per_hop of a flow with few packets in T, a path that was not seen for a T holds the window until each of the
-// others can have had two turns.
+// TestPathsPerHopTurns: in mode per_hop of a flow with few packets in T, a path that was not seen for a T holds the
+// window until each of the others can have had two turns.
 func TestPathsPerHopTurns(t *testing.T) {
 	s := newSender(t, newFlow(), func(c *Config) { c.Mode, c.WAI = PerHop, 0 })
 	now, bytes, seq := unit.Time(0), [2]uint64{}, int64(0)

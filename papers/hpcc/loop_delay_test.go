@@ -35,8 +35,9 @@ func amplitude(offsets []float64) (largest float64) {
 	return largest
 }
 
-// A multiplicative commit is right if U shows the last window. If it shows one before, windows swing for ever; with
-// additive stages, more than the lag, they do not (docs/papers/hpcc.md#why-windows-swing).
+// TestLoopWithDelay checks that a multiplicative commit is right if U shows the last window. If it shows an earlier
+// one, windows oscillate forever; with more additive stages than the lag they do not
+// (docs/papers/hpcc.md#why-windows-swing).
 func TestLoopWithDelay(t *testing.T) {
 	for _, x := range []struct {
 		lag, maxStage int
@@ -53,8 +54,8 @@ func TestLoopWithDelay(t *testing.T) {
 	}
 }
 
-// Without additive stages a small swing stays as it is with a lag of one commit, and grows by the largest root of
-// z^(lag+1) = z^lag − 1 with more: 15 to 19 % a commit.
+// TestGrowthWithDelay checks that without additive stages a small oscillation stays constant with a lag of one commit.
+// With a longer lag it grows by the largest root of z^(lag+1) = z^lag − 1: 15 to 19 % a commit.
 func TestGrowthWithDelay(t *testing.T) {
 	for lag, want := range map[int]float64{1: 1, 2: 1.1509, 3: 1.1838, 4: 1.1875, 5: 1.1826} {
 		offsets := delayedLoop(t, lag, 0, 130, 1+1e-12)

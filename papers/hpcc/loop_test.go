@@ -147,11 +147,11 @@ func (n *incast) utilisation() float64 {
 	return float64(sum) * 8 / (n.now - n.settled).Seconds() / 100e9
 }
 
-// HPCC §5.4, a 16-to-1 incast of flows that start at line rate, which leaves 16 B·T in the
-// queue at first. After 40 round trips the queue is short and the port in full use; flows
-// share it. The paper's queues at the 95th percentile are 4 kB at most with increases up
-// to 150 B, and 13 kB with 300 B. Here it is 3, 5 and 12 kB with 25, 150 and 300 B; 11 kB with
-// 150 B if a new rate does not move the pending send: then packets bunch.
+// TestSender_IncastDrainsToShortQueue checks HPCC §5.4, a 16-to-1 incast of flows that start at line rate, which first
+// leaves 16 B·T in the queue. After 40 round trips the queue is short, the port full, and flows share it. The paper's
+// queues at the 95th percentile are at most 4 kB with increases up to 150 B, and 13 kB with 300 B. Here they are 3, 5
+// and 12 kB with 25, 150 and 300 B. They are 11 kB with 150 B if a new rate does not move the pending send, because
+// packets then bunch.
 func TestSender_IncastDrainsToShortQueue(t *testing.T) {
 	small, large := runIncast(t, 40, 400, func(c *Config) { c.WAI = 25 }), runIncast(t, 40, 400,
 		func(c *Config) { c.WAI = 300 })
@@ -177,8 +177,8 @@ func TestSender_IncastDrainsToShortQueue(t *testing.T) {
 	}
 }
 
-// HPCC §3.2, §5.4: a commit at each ACK overreacts, throughput falls; one look per round trip
-// is slow to drain the first burst.
+// TestSender_PerACKReactionOverreacts checks HPCC §3.2 and §5.4: a commit at each ACK overreacts, and throughput falls.
+// One commit per round trip drains the first burst slowly.
 func TestSender_PerACKReactionOverreacts(t *testing.T) {
 	early := func(mode Mode) (unit.Bytes, float64) {
 		n := runIncast(t, 10, 60, func(c *Config) { c.Mode, c.WAI = mode, 25 })

@@ -109,9 +109,9 @@ func percentile(x []int64, p int) int64 {
 // payloadShare is that of a frame of 1090 B, in HPCC's framing.
 const payloadShare = 1000.0 / 1090
 
-// Two flows at one bottleneck, the second begins when the first has been alone for 1 ms.
-// T is 6.6 µs. After 10 T both together have eta·B within 3 %, after 20 T the queue is a
-// few packets at its 95th percentile, and each has its half within 10 %.
+// TestTwoFlowsConverge checks two flows at one bottleneck; the second begins 1 ms after the first. T is 6.6 µs. After
+// 10 T both together have eta·B within 3 %. After 20 T the queue is a few packets at its 95th percentile, and each has
+// its half within 10 %.
 func TestTwoFlowsConverge(t *testing.T) {
 	for _, transport := range []string{"rdma", "udp_controlled"} {
 		t.Run(transport, func(t *testing.T) {
@@ -142,8 +142,8 @@ func TestTwoFlowsConverge(t *testing.T) {
 	}
 }
 
-// HPCC §5.4: 16 flows to one host. The first burst, 16 W, is gone in some round trips;
-// then the queue is near zero and the link in use.
+// TestIncastNetwork checks HPCC §5.4, 16 flows to one host. The first burst, 16 W, drains in some round trips; then the
+// queue is near zero and the link in use.
 func TestIncastNetwork(t *testing.T) {
 	for _, control := range []string{"hpcc: {w_ai: 25 B}", "rx_hpcc: {w_ai: 25 B}", "hpcc_pint: {w_ai: 25 B}",
 		"powertcp: {n: 160}", "hpcc: {w_ai: 25 B, mode: per_hop}"} {
@@ -225,9 +225,8 @@ func transcript(t *testing.T, c *sim.Config) string {
 	return string(b)
 }
 
-// Whatever the transport, the law, the format and who is asked: all flows end (datagrams
-// may be lost), the form in which packets cross the links is no matter, and neither are
-// the offsets of switches' clocks, to the last bit.
+// TestForms_GiveSameTranscript checks that for any transport, law, format and requests all flows end (datagrams may be
+// lost). The form of packets on the links, and the offsets of switches' clocks, make no difference, to the last bit.
 func TestForms_GiveSameTranscript(t *testing.T) { sameForms(t, 150) }
 
 // sameForms compares the forms of a mesh with the given size of its flows in kB.
@@ -291,8 +290,7 @@ func (b *bounded) Emit(now unit.Time, p *packet.Packet) {
 	b.sent++
 }
 
-// draft-miao §9.3: the window bounds what is in flight, in each transport; and the window
-// is W_init at most.
+// TestWindowBound checks draft-miao §9.3: the window bounds the flight in each transport. The window is at most W_init.
 func TestWindowBound(t *testing.T) {
 	for _, x := range combinations {
 		text := mesh(x[0], x[1], x[2], x[3], x[4])
@@ -318,8 +316,8 @@ func TestWindowBound(t *testing.T) {
 	}
 }
 
-// A hop without telemetry: if packets wait elsewhere nothing changes; if they wait there,
-// windows stay at W_init at most, and so do queues.
+// TestMixedHops checks a hop without telemetry: if packets wait elsewhere it makes no difference. If they wait there,
+// windows stay at most at W_init, and so do queues.
 func TestMixedHops(t *testing.T) {
 	text := dumbbell(4, "ecmp, telemetry", `
   - {name: four, from: ["left0", "left1", "left2", "left3"], to: right0, transport: rdma, cc: {hpcc: {w_ai: 25 B}},
@@ -354,8 +352,8 @@ func TestMixedHops(t *testing.T) {
 	}
 }
 
-// More hops than there is room for: of seven, the first five are seen, and a header says that there are others. A
-// queue behind them is not seen, and is bounded by W_init.
+// TestLongPath checks a path with more hops than there is room for: of seven, the first five are recorded, and a header
+// reports that there are others. A queue after them is not recorded, and is bounded by W_init.
 func TestLongPath(t *testing.T) {
 	for _, format := range []string{"int-md", "ioam", "ifa-ext"} {
 		t.Run(format, func(t *testing.T) {
@@ -409,8 +407,8 @@ func telemetryFormat(t testing.TB, name string) *telemetry.Format {
 	return &f
 }
 
-// Telemetry that is asked for less often, of congested switches only, or by probes: what
-// another flow leaves behind is taken up again.
+// TestTelemetry_SparseRequestsKeepQueueShort checks telemetry that is requested less often, only from congested
+// switches, or by probes: flows still use the capacity that another flow releases.
 func TestTelemetry_SparseRequestsKeepQueueShort(t *testing.T) {
 	for _, ask := range []string{"packet", "packets", "rtt", "congestion", "probe"} {
 		t.Run(ask, func(t *testing.T) {
@@ -438,8 +436,8 @@ func TestTelemetry_SparseRequestsKeepQueueShort(t *testing.T) {
 	}
 }
 
-// draft-miao §6.2: a receiver tells windows once a T, not with each packet, and ACKs are
-// small; how many flows share its link sets W_ai, and a flow that comes late gets its part.
+// TestReceiverNetwork checks draft-miao §6.2: a receiver sends windows once a T, not with each packet, and ACKs are
+// small. The number of flows on its link sets W_ai, and a late flow gets its part.
 func TestReceiverNetwork(t *testing.T) {
 	windows, told := map[int64]bool{}, 0
 	c := configure(t, dumbbell(4, "ecmp, telemetry", `
@@ -466,9 +464,9 @@ func TestReceiverNetwork(t *testing.T) {
 	}
 }
 
-// draft-miao §9.4: two classes at 1:3 under DWRR, each told of its share. Both saturated
-// have a quarter and three quarters of what eta leaves; when one is idle, the other keeps
-// to its share, or has all if idle classes leave theirs.
+// TestClassesNetwork checks draft-miao §9.4, two classes at 1:3 under DWRR, each notified of its share. Both saturated
+// have a quarter and three quarters of eta's rate. When one is idle, the other keeps to its share, or has all if idle
+// classes release theirs.
 func TestClassesNetwork(t *testing.T) {
 	for _, idle := range []string{"0s", "30us"} {
 		t.Run(idle, func(t *testing.T) {
@@ -500,8 +498,9 @@ traffic:
 	}
 }
 
-// A queue in strict priority over the classes has no share, and the classes share what it leaves, with a short queue,
-// whatever it sends. Frames grow by a record at the second switch, which is the bottleneck: it is full to eta.
+// TestClassesUnderPriorityNetwork checks a queue in strict priority over the classes: it has no share, and the classes
+// share the rest with a short queue, for any load of it. Frames grow by a record at the second switch, which is the
+// bottleneck: it is full to eta.
 func TestClassesUnderPriorityNetwork(t *testing.T) {
 	for _, x := range []struct {
 		idle           string
@@ -546,10 +545,10 @@ traffic:
 	}
 }
 
-// Clocks that are coarse or drift. Times between records are 87 ns and more; a rate that
-// is read off a coarse difference of times is too high in the mean, and records without a
-// new time are not used. Of throughput that costs nothing to speak of with 1 ns, 1.3 %
-// with 10 ns, 5.2 % with 100 ns; queues stay short. Drifts of ±100 ppm are no matter.
+// TestClockErrors checks clocks that are coarse or drift. Times between records are at least 87 ns. A rate from a
+// coarse difference of times is too high in the mean, and records without a new time are not used. The loss of
+// throughput is negligible with 1 ns, 1.3 % with 10 ns, 5.2 % with 100 ns; queues stay short. Drifts of ±100 ppm make
+// no difference.
 func TestClockErrors(t *testing.T) {
 	for _, x := range []struct {
 		clock telemetry.Clock

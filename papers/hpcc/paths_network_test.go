@@ -40,8 +40,8 @@ func runSprayed(t *testing.T, text string) *outcome.Result {
 	return plantest.Simulate(t, c)
 }
 
-// 16 senders to one host, whose packets take all paths: the queue at the receiver's leaf is as short as on one
-// path, three times that at most, and the link is used. That holds of more paths than a flow follows, too.
+// TestIncastOnManyPaths checks 16 senders to one host, with packets over all paths. The queue at the receiver's leaf is
+// at most three times as long as on one path, and the link is used. That also holds for more paths than a flow follows.
 func TestIncastOnManyPaths(t *testing.T) {
 	incast := func(spines int, balancer string) (queue int64, utilisation float64) {
 		r := sprayed(t, spines, "3ms", balancer, `traffic: [{name: x, from: [h8, h9, h10, h11, h12, h13, h14, h15, h16, h17,
@@ -61,8 +61,9 @@ func TestIncastOnManyPaths(t *testing.T) {
 	}
 }
 
-// A permutation between hosts of different leaves at full rate, sprayed: nothing is lost, and next to nothing is sent
-// again in vain. With IRN's rule for losses it was two in five packets, and 46 Gb/s a host.
+// TestPermutationOnManyPaths checks a sprayed permutation between hosts of different leaves at full rate: no packet is
+// lost, and almost none is resent unnecessarily. With IRN's rule for losses it was two in five packets, and 46 Gb/s a
+// host.
 func TestPermutationOnManyPaths(t *testing.T) { permutationOnManyPaths(t, "500us", "200us") }
 
 // permutationOnManyPaths measures for a duration after a warm-up.
@@ -91,9 +92,9 @@ func permutationOnManyPaths(t *testing.T, warmup, duration string) {
 	}
 }
 
-// Flows both ways, sprayed over equal paths, with telemetry upon congestion: records of some hops only are those of
-// several ports of a switch. While they were compared with each other, U was 10 to 10,000, and receivers waited so many
-// T for a commit: of four flows one had .5 Gb/s for ever, of eight six.
+// TestCongestionOnManyPaths checks flows in both directions, sprayed over equal paths, with telemetry upon congestion:
+// records of only some hops are those of several ports of a switch. While they were compared with each other, U was 10
+// to 10,000, and receivers waited so many T for a commit. Of four flows one had .5 Gb/s forever, of eight six.
 func TestCongestionOnManyPaths(t *testing.T) {
 	for _, c := range []string{"rx_hpcc", "{rx_hpcc: {census: off}}", "{rx_hpcc: {max_stage: 0}}", "hpcc"} {
 		for _, n := range []int{2, 4} {

@@ -8,8 +8,8 @@ import (
 	"weir/internal/testkit"
 )
 
-// Records that alternate between two paths are measured each against its own last ones: the flow's U is the larger
-// of the two, as long as both were seen within T.
+// TestSender_MeasuresEachPath checks that records that alternate between two paths are each measured against the same
+// path's last ones. The flow's U is the larger of the two, as long as both were seen within T.
 func TestSender_MeasuresEachPath(t *testing.T) {
 	s := newSender(t, newFlow(), nil)
 	bytes := [2]uint64{}
@@ -33,7 +33,8 @@ func TestSender_MeasuresEachPath(t *testing.T) {
 	}
 }
 
-// A flow that always takes one path does the same, bit by bit, whether or not it has seen another one before.
+// TestPathsAreSeparate: a flow that always takes one path does the same, bit by bit, whether or not it has seen another
+// one before.
 func TestPathsAreSeparate(t *testing.T) {
 	one, two := newSender(t, newFlow(), nil), newSender(t, newFlow(), nil)
 	for i := range int64(50) {
@@ -51,8 +52,9 @@ func TestPathsAreSeparate(t *testing.T) {
 	}
 }
 
-// Of more paths than there is room for, the one that was not seen for the longest time makes room.
-func TestMostPaths(t *testing.T) {
+// TestPaths_ReplaceOldestAboveMaximum: of more paths than there is room for, the one that was not seen for the longest
+// time makes room.
+func TestPaths_ReplaceOldestAboveMaximum(t *testing.T) {
 	s := newSender(t, newFlow(), nil)
 	for i := range int64(3 * telemetry.MaxPaths) {
 		now := unit.Time(i) * us
@@ -68,8 +70,8 @@ func TestMostPaths(t *testing.T) {
 	}
 }
 
-// In mode per_hop each path commits once for each commit of the flow, at its own next records: with one path's alone
-// the registers of the others would stay where they were, and the window with them.
+// TestPathsPerHopCommit checks that in mode per_hop each path commits once for each commit of the flow, at its next
+// records. If only one path committed, the registers of the others would not change, and neither would the window.
 func TestPathsPerHopCommit(t *testing.T) {
 	s := newSender(t, newFlow(), func(c *Config) { c.Mode = PerHop })
 	bytes := [2]uint64{}
@@ -85,7 +87,7 @@ func TestPathsPerHopCommit(t *testing.T) {
 	}
 }
 
-// In mode per_hop the window is the least of the paths' seen within T.
+// TestPathsPerHop checks that in mode per_hop the window is the minimum of those of the paths seen within T.
 func TestPathsPerHop(t *testing.T) {
 	s := newSender(t, newFlow(), func(c *Config) { c.Mode = PerHop })
 	bytes := [2]uint64{}

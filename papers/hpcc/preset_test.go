@@ -9,9 +9,9 @@ import (
 	"weir/core/unit"
 )
 
-// Without a preset maxStage is the drafts' 5, and W_ai and T are as given. The HPCC simulator has a maxStage of 0. The
-// draft's table (draft-miao §4.1) has maxStage 5, T of 5 us, and W_ai by the rule of §5, for a hundred flows. What is
-// given goes before each, with every scheme on this law.
+// TestConfig_PresetsSetParameters checks that without a preset maxStage is the drafts' 5, and W_ai and T are as given.
+// The HPCC simulator has a maxStage of 0. The draft's table (draft-miao §4.1) has maxStage 5, T of 5 us, and W_ai by
+// the rule of draft-miao §5, for a hundred flows. Given values override each, with every scheme on this law.
 func TestConfig_PresetsSetParameters(t *testing.T) {
 	// 100 Gb/s and a path of 10 us: W_init is 125,000 bytes, and 62,500 with the draft's T.
 	for _, c := range []struct {

@@ -7,8 +7,8 @@ import (
 	"weir/core/unit"
 )
 
-// A flow in strict priority over DWRR has the link's rate in its records, and one in a class below the class's share,
-// whatever rate the link has. By its weight a flow in strict priority would have a ninth.
+// TestStrictClassNetwork checks that a flow in strict priority over DWRR has the link's rate in its records, and one in
+// a class below it the class's share, for any link rate. By its weight a flow in strict priority would have a ninth.
 func TestStrictClassNetwork(t *testing.T) {
 	for _, rate := range []unit.Rate{10 * unit.Gbps, 100 * unit.Gbps, 400 * unit.Gbps, unit.Tbps} {
 		for class, share := range []float64{1, 1, 2. / 7, 5. / 7} {

@@ -8,7 +8,8 @@ import (
 	"weir/core/telemetry"
 )
 
-// What the laws read, by configuration: modes that look into records cannot do with loads.
+// TestConfig_ReportsFieldsThatModesRead checks the fields that the laws read, by configuration: modes that use records
+// cannot work with loads.
 func TestConfig_ReportsFieldsThatModesRead(t *testing.T) {
 	law := telemetry.Time | telemetry.TxBytes | telemetry.Rate
 	for _, c := range []struct {

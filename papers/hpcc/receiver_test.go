@@ -30,7 +30,8 @@ func under(r *Receiver, hops ...telemetry.Hop) *cc.Data {
 	return d
 }
 
-// Lines 28 to 34, and that L is stored at each packet: loads are those between packets.
+// TestReceiver_StoresLoadsOfPackets checks lines 28 to 34 of draft-miao's receiver, and that L is stored at each
+// packet: loads are those between packets.
 func TestReceiver_StoresLoadsOfPackets(t *testing.T) {
 	r := newReceiver(t, nil)
 	if f := r.Feedback(); f.Window != 125000 || r.Decision().Rate != 100*gbps {
@@ -68,8 +69,8 @@ func TestReceiver_StoresLoadsOfPackets(t *testing.T) {
 	}
 }
 
-// Guideline 1 of §6.1: whatever comes, windows are told at most once per T, and only then
-// does Wc move.
+// TestReceiverOncePerT checks draft-miao §6.1, guideline 1: windows are sent at most once per T, and only then does Wc
+// move.
 func TestReceiverOncePerT(t *testing.T) {
 	r := newReceiver(t, &cc.Census{})
 	random := rand.New(rand.NewPCG(4, 4))
@@ -107,8 +108,8 @@ func TestReceiverOncePerT(t *testing.T) {
 	}
 }
 
-// Line 29 counts from the first data under the last window, wherever its feedback and it have waited. Data under former
-// windows, which comes late, does not count.
+// TestReceiverLate checks that line 29 counts from the first data sent under the last window, wherever it and its
+// feedback have waited. Late data sent under former windows does not count.
 func TestReceiverLate(t *testing.T) {
 	r, tx := newReceiver(t, nil), uint64(0)
 	for _, x := range []struct {
@@ -150,8 +151,8 @@ func TestReceiverLate(t *testing.T) {
 	}
 }
 
-// Linux' TCP carries no numbers: the time between commits is T and what is queued T after the first of them, whatever
-// is left of it later.
+// TestReceiverWaits checks Linux's TCP, which carries no numbers: the time between commits is T plus the queue T after
+// the first of them, whatever remains of it later.
 func TestReceiverWaits(t *testing.T) {
 	r, tx := newReceiver(t, nil), uint64(0)
 	r.isAgent = true
@@ -180,7 +181,7 @@ func TestReceiverWaits(t *testing.T) {
 	}
 }
 
-// What came after the last feedback is told when packets stop, and Wc stays.
+// TestReceiverTimer checks that data after the last feedback is reported when packets stop, and Wc stays.
 func TestReceiverTimer(t *testing.T) {
 	r := newReceiver(t, nil)
 	r.OnData(0, path(hop(1, 0, 0, 0)))
@@ -203,7 +204,7 @@ func TestReceiverTimer(t *testing.T) {
 	}
 }
 
-// A sender does not pause while packets without records come.
+// TestReceiverTimerWithoutRecords checks that a sender does not count as paused while packets without records arrive.
 func TestReceiverTimerWithoutRecords(t *testing.T) {
 	r := newReceiver(t, nil)
 	r.OnData(0, path(hop(1, 0, 0, 0)))
@@ -222,8 +223,8 @@ func TestReceiverTimerWithoutRecords(t *testing.T) {
 	}
 }
 
-// A sender whose window is below a packet pauses between packets. That is no reason for OnTimer, and if it comes, it
-// puts off the commit once: packets every 2 to 3 T had windows that never grew.
+// TestReceiverTimerDelaysOnce checks a sender with a window below a packet, which pauses between packets. That does not
+// cause OnTimer, and if OnTimer runs, it delays the commit once: packets every 2 to 3 T had windows that never grew.
 func TestReceiverTimerDelaysOnce(t *testing.T) {
 	for _, apart := range []unit.Time{15 * us, 21 * us, 25 * us, 29 * us, 45 * us} {
 		for _, window := range []float64{400, 5000} { // its pauses are as long as expected, or longer
@@ -253,8 +254,8 @@ func TestReceiverTimerDelaysOnce(t *testing.T) {
 	}
 }
 
-// W below a packet: the sender keeps a packet in flight, the rate goes on falling, and
-// acknowledgements do not wait for more than the window.
+// TestReceiverSmallWindows checks W below a packet: the sender keeps a packet in flight, the rate continues to fall,
+// and acknowledgements do not wait for more than the window.
 func TestReceiverSmallWindows(t *testing.T) {
 	r := newReceiver(t, nil)
 	if n := r.Coalesce(16); n != 16 {
@@ -283,8 +284,8 @@ func TestReceiverSmallWindows(t *testing.T) {
 	}
 }
 
-// What a packet waits on its way is the sum over all queues of the path, each at its port's rate. A port without a rate
-// counts for no time.
+// TestQueueingOfAllHops checks that a packet's queueing time is the sum over all queues of the path, each at its port's
+// rate. A port without a rate counts no time.
 func TestQueueingOfAllHops(t *testing.T) {
 	slow, blind := hop(2, 0, 0, 25_000), hop(3, 0, 0, 1_000_000)
 	slow.Rate, blind.Rate = 25*gbps, 0
@@ -293,7 +294,7 @@ func TestQueueingOfAllHops(t *testing.T) {
 	}
 }
 
-// N sets W_ai while the last hop is the bottleneck, and only then.
+// TestReceiverCounts: N sets W_ai while the last hop is the bottleneck, and only then.
 func TestReceiverCounts(t *testing.T) {
 	census := &cc.Census{}
 	a, b := newReceiver(t, census), newReceiver(t, census)
@@ -324,7 +325,8 @@ func TestReceiverCounts(t *testing.T) {
 	}
 }
 
-// N counts where each hop of the path has written a record, if it is known how many there are.
+// TestReceiverCountsOfLastHop checks that N counts where each hop of the path has written a record, if their number is
+// known.
 func TestReceiverCountsOfLastHop(t *testing.T) {
 	for _, x := range []struct{ switches, want int }{{0, 1}, {1, 1}, {2, 1}, {3, 0}} {
 		f, c := newFlow(), Defaults()
@@ -343,7 +345,8 @@ func TestReceiverCountsOfLastHop(t *testing.T) {
 	}
 }
 
-// Receivers of a flow's paths begin with their part of W_init, grow by theirs of W_ai, and count as one flow.
+// TestReceiverOfPaths: receivers of a flow's paths begin with their part of W_init, grow by theirs of W_ai, and count
+// as one flow.
 func TestReceiverOfPaths(t *testing.T) {
 	census, f := &cc.Census{}, newFlow()
 	f.Paths = 4
@@ -378,8 +381,8 @@ func TestReceiverOfPaths(t *testing.T) {
 	}
 }
 
-// Receiver and Follower together: the sender's window is the receiver's, and a lying
-// receiver gets line rate at most.
+// TestFollower_AdoptsWindowOfReceiver checks Receiver and Follower together: the sender's window is the receiver's, and
+// a lying receiver gets at most line rate.
 func TestFollower_AdoptsWindowOfReceiver(t *testing.T) {
 	s := NewFollower(newFlow(), Defaults())
 	r := newReceiver(t, nil)

@@ -12,8 +12,8 @@ import (
 	"weir/internal/testkit"
 )
 
-// A8 (4): equal and backward times. Such records are of no use and nothing is lost by
-// them: bytes count in the next measurement.
+// TestEqualTimes checks A8 (4), equal and backward times. Such records are not used, and their bytes count in the next
+// measurement.
 func TestEqualTimes(t *testing.T) {
 	s := newSender(t, newFlow(), nil)
 	ack(s, 0, 1000, 5000, hop(1, 0, 0, 12500), hop(2, 100*us, 0, 0))
@@ -31,7 +31,7 @@ func TestEqualTimes(t *testing.T) {
 	}
 }
 
-// A clock that was set back, or stands still, does not stop the control for longer than 2T.
+// TestClockSetBack checks that a clock that was set back, or stalls, does not stop the control for longer than 2T.
 func TestClockSetBack(t *testing.T) {
 	s := newSender(t, newFlow(), nil)
 	now, at, tx := unit.Time(0), unit.Second, uint64(0)
@@ -69,7 +69,7 @@ func TestClockSetBack(t *testing.T) {
 	}
 }
 
-// HPCC §4.1: another path makes the sender forget what it knew of the old one.
+// TestPathChange checks HPCC §4.1: a path change clears the sender's records of the old path.
 func TestPathChange(t *testing.T) {
 	changes := map[string]func(a *cc.Ack){
 		"path id": func(a *cc.Ack) { a.Telemetry.Path ^= 5 },
@@ -117,8 +117,8 @@ func TestPathChange(t *testing.T) {
 	}
 }
 
-// Lines 12 to 19 on a new path: its additive increases are counted from 0, as for a new flow, whatever stage the
-// sender had reached on the old path. With a maxStage of 5 five round trips add W_ai, and the sixth multiplies.
+// TestPathChangeStages checks lines 12 to 19 on a new path. Its additive increases are counted from 0, as for a new
+// flow, whatever the stage on the old path. With a maxStage of 5 five round trips add W_ai, and the sixth multiplies.
 func TestPathChangeStages(t *testing.T) {
 	s := newSender(t, newFlow(), func(c *Config) { c.MaxStage, c.WAI = 5, 500 })
 	s.w, s.ref.wc = 50_000, 50_000
@@ -148,8 +148,8 @@ func TestPathChangeStages(t *testing.T) {
 	testkit.CheckNear(t, "Wc after the sixth", s.State().Wc, 54_000/(0.5/0.95)+500, rounding)
 }
 
-// A switch without telemetry leaves no record: the others' count. A hop that says no
-// rate is one too. No records at all change nothing.
+// TestHopMissing checks that a switch without telemetry adds no record, and the others' count. So does a hop without a
+// rate. Packets without any records change no state.
 func TestHopMissing(t *testing.T) {
 	s := newSender(t, newFlow(), nil)
 	blind := hop(2, 0, 0, 1<<30)
@@ -173,8 +173,8 @@ func TestHopMissing(t *testing.T) {
 	}
 }
 
-// A timeout leaves one packet; W is back with the first measurement, or, without telemetry,
-// by what is acknowledged.
+// TestSender_TimeoutLeavesOnePacket checks that a timeout sets one packet. W returns with the first measurement, or,
+// without telemetry, by acknowledged bytes.
 func TestSender_TimeoutLeavesOnePacket(t *testing.T) {
 	for _, records := range []bool{true, false} {
 		t.Run(fmt.Sprint("telemetry ", records), func(t *testing.T) {
@@ -217,7 +217,7 @@ func TestSender_TimeoutLeavesOnePacket(t *testing.T) {
 	}
 }
 
-// T is given, or the path's, or the least measured; W_init follows it.
+// TestBaseRTT checks that T is given, or the path's, or the minimum measured. W_init follows it.
 func TestBaseRTT(t *testing.T) {
 	s := newSender(t, newFlow(), func(c *Config) { c.T = 20 * us })
 	if s.State().T != 20*us || s.Decision().Window != 250000 {
@@ -260,8 +260,8 @@ func TestBaseRTT(t *testing.T) {
 	}
 }
 
-// In mode per_hop a smaller T clamps the reference window of each hop, too: the first update after it shrinks W from
-// the new W_init, not from a window that the new T does not allow.
+// TestBaseRTTPerHop: in mode per_hop a smaller T clamps the reference window of each hop, too: the first update after
+// it shrinks W from the new W_init, not from a window that the new T does not allow.
 func TestBaseRTTPerHop(t *testing.T) {
 	f := newFlow()
 	f.BaseRTT = 0
@@ -284,8 +284,9 @@ func TestBaseRTTPerHop(t *testing.T) {
 	testkit.CheckNear(t, "W", s.State().Wc, 125_000/(2/0.95), rounding)
 }
 
-// §6, telemetry upon congestion only: records from before a path was without congestion are not compared with those
-// after it. Counter and time of a port went on meanwhile; the difference would be a mean over the whole idle time.
+// TestUncongestedForgets checks draft-miao §6, telemetry only upon congestion: records from before a time without
+// congestion are not compared with those after it. The port's counter and time have advanced meanwhile, so the
+// difference would be a mean over the complete idle time.
 func TestUncongestedForgets(t *testing.T) {
 	s := newSender(t, newFlow(), func(c *Config) { c.WAI, c.MaxStage = 0, 0 })
 	s.w, s.ref.wc = 50_000, 50_000
@@ -304,9 +305,9 @@ func TestUncongestedForgets(t *testing.T) {
 	testkit.CheckNear(t, "U of the second", s.State().U, 2, rounding)
 }
 
-// §6, telemetry upon congestion only: of a packet that no switch wrote to all loads are
-// below the switches' threshold. The window grows by eta over it, once a round trip, up
-// to W_init; records begin anew.
+// TestSender_UncongestedAnswersOpenWindow checks draft-miao §6, telemetry only upon congestion: if no switch wrote to a
+// packet, all loads are below the switches' threshold. The window grows by eta over it, once a round trip, up to
+// W_init, and records restart.
 func TestSender_UncongestedAnswersOpenWindow(t *testing.T) {
 	f := newFlow()
 	s := newSender(t, f, func(c *Config) { c.WAI, c.MaxStage = 0, 0 })

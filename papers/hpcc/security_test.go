@@ -131,13 +131,12 @@ func (v *victim) Receive(now unit.Time, p *packet.Packet) bool {
 	return reply
 }
 
-// draft-miao §9.1: a switch on the way back forges an acknowledgement for each that passes,
-// sends an old one again and again, or alters each fourth. With a key nothing of the
-// controller changes by any of them (all its fields are compared), nor window, rate, next
-// send and timer of the sender; the flow ends in the picosecond in which it ends without the
-// attack, or where what was altered is dropped. Without a key forgeries are believed.
-// TestAttacksFull has longer flows, and every attack without a key.
-func TestSeal_AttacksChangeNothingWithKey(t *testing.T) { attacks(t, "2100kB", "forge") }
+// TestSeal_KeyDefeatsAttacks checks draft-miao §9.1: a switch on the return path forges an acknowledgement for each
+// that passes, replays an old one, or alters each fourth. With a key the attacks change no field of the controller, nor
+// the sender's window, rate, next send and timer. The flow ends in the picosecond in which it ends without the attack,
+// or where altered packets are dropped. Without a key forgeries are accepted. TestAttacksFull has longer flows, and
+// every attack without a key.
+func TestSeal_KeyDefeatsAttacks(t *testing.T) { attacks(t, "2100kB", "forge") }
 
 // attacks runs every attack on flows of a size with a key, and the open ones without a key, too.
 func attacks(t *testing.T, size string, openModes ...string) {
@@ -195,7 +194,7 @@ func attacks(t *testing.T, size string, openModes ...string) {
 	}
 }
 
-// Sealed feedback is the same in wire form, in every transport: none of it is refused.
+// TestSealedForms checks that sealed feedback is the same in wire form, in every transport: none is refused.
 func TestSealedForms(t *testing.T) { sealedForms(t, 150) }
 
 // sealedForms compares the forms of a mesh with the given size of its flows in kB.
@@ -216,8 +215,8 @@ func sealedForms(t *testing.T, size int) {
 	}
 }
 
-// A code's bytes count: an acknowledgement with HPCC's 42 bytes, 48 with their header, has 72
-// then, one with a window has 32 in place of 16; frames of a fixed size grow by 24.
+// TestSealedBytes checks that a code's bytes count. An acknowledgement with HPCC's 42 bytes, 48 with their header, has
+// 72 with a code, one with a window has 32 in place of 16, and frames of a fixed size grow by 24.
 func TestSealedBytes(t *testing.T) {
 	for _, transport := range []string{"rdma", "tcp", "udp_controlled"} {
 		t.Run(transport, func(t *testing.T) {
@@ -277,12 +276,11 @@ type boundless struct{ cc.Receiver }
 
 func (boundless) Feedback() cc.Feedback { return cc.Feedback{Window: math.MaxInt64} }
 
-// draft-miao §9.1, which points to RFC 8888: a receiver that lies. Its key is good, so integrity is no
-// help; what bounds the harm is that a window is W_init = B_NIC·T at most, and the rate B_NIC. So
-// the queue stays within W_init of frames for each liar, beyond what honest flows have. Of k
-// liars and h honest flows the latter keep what additive increase gives them: the law
-// stands still where W = W_ai/(1 − eta/U), with U = k + h·W/W_init. A packet that waits now and then
-// makes that less.
+// TestLyingReceivers checks a lying receiver (draft-miao §9.1, which points to RFC 8888). Its key is valid, so
+// integrity does not help. The harm is bounded because a window is at most W_init = B_NIC·T, and the rate B_NIC. So the
+// queue stays within W_init of frames for each liar, in addition to the honest flows' queue. With k liars and h honest
+// flows the latter keep the additive increase: the law is stable where W = W_ai/(1 − eta/U), with U = k + h·W/W_init. A
+// packet that waits occasionally makes that less.
 func TestLyingReceivers(t *testing.T) {
 	const every = 10 * us
 	for _, x := range []struct {
@@ -373,9 +371,9 @@ func lying(t *testing.T, control, honest string, liars int, every unit.Time) (*s
 	return c, senders
 }
 
-// draft-miao §9.1, "only convey the relative ratio": with format relative two flows, and 16,
-// converge as with HPCC's records: the last flow ends at the same time within 3 %, and the
-// queue is short; likewise at receivers. A second flow that comes later has its half as well.
+// TestRelativeConverges checks draft-miao §9.1, "only convey the relative ratio": with format relative two flows, and
+// 16, converge as with HPCC's records. The last flow ends at the same time within 3 %, and the queue is short; likewise
+// at receivers. A second, later flow has its half as well.
 func TestRelativeConverges(t *testing.T) {
 	const every = 5 * us
 	for _, x := range []struct {
@@ -421,10 +419,9 @@ func TestRelativeConverges(t *testing.T) {
 	}
 }
 
-// What hosts get of format relative is two bytes, which are a load: no rate, count of bytes,
-// queue, time, switch or number of hops, in data at the receiver or in acknowledgements at
-// the sender. What it cannot hide: a host that is alone on the path knows its own rate, and
-// that over the load is the capacity.
+// TestRelativeOnTheWire checks that hosts get only two bytes of format relative, a load: no rate, count of bytes,
+// queue, time, switch or number of hops, in data at the receiver or in acknowledgements at the sender. It cannot hide
+// the capacity from the only host on a path, which has its own rate: that over the load is the capacity.
 func TestRelativeOnTheWire(t *testing.T) {
 	c := configure(t, dumbbell(2, "ecmp, {telemetry: {format: relative, t: 7us}}", `
   - {name: one, from: left0, to: right0, transport: rdma, cc: {hpcc: {}}, size: 5MB, start: 0s}`), nil)
@@ -459,8 +456,8 @@ func TestRelativeOnTheWire(t *testing.T) {
 	}
 }
 
-// Loads alone: each moves the window, but in mode per_rtt those of the round trip that goes
-// on do not; Wc moves once a round trip in both. W_init is 125 kB: 100 Gb/s, 10 µs.
+// TestRelativeOncePerRoundTrip checks loads without records. Each moves the window, but in mode per_rtt those of the
+// present round trip do not. Wc moves once a round trip in both. W_init is 125 kB: 100 Gb/s, 10 µs.
 func TestRelativeOncePerRoundTrip(t *testing.T) {
 	for mode, want := range map[hpcc.Mode][2]float64{hpcc.PlusPlus: {125_000, 125_000.0 / 2}, hpcc.PerRTT: {125_000,
 		125_000}} {
@@ -484,8 +481,8 @@ func TestRelativeOncePerRoundTrip(t *testing.T) {
 	}
 }
 
-// Laws that need what format relative does not have are refused, and so is what cannot be
-// asked for.
+// TestRelativeErrors checks that laws that need fields that format relative lacks are refused, and so are impossible
+// requests.
 func TestRelativeErrors(t *testing.T) {
 	for traffic, want := range map[string]string{
 		"cc: {hpcc: {mode: per_hop}}": "the controller needs", "cc: {hpcc: {mode: rx_rate}}": "the controller needs",

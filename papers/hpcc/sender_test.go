@@ -57,7 +57,8 @@ func ack(s cc.Controller, now unit.Time, seq, next int64, hops ...telemetry.Hop)
 	s.OnAck(now, &a)
 }
 
-// §4.2 lines 3 to 9, 13 and 27, worked out by hand: 100 Gb/s, T = 10 µs, B·T = 125 kB.
+// TestSender_FollowsPaperLinesByHand follows HPCC §4.2, lines 3 to 9, 13 and 27, by hand: 100 Gb/s, T = 10 µs, B·T =
+// 125 kB.
 func TestSender_FollowsPaperLinesByHand(t *testing.T) {
 	s := newSender(t, newFlow(), nil)
 	if d := s.Decision(); d.Window != 125000 || d.Rate != 100*gbps {
@@ -79,7 +80,7 @@ func TestSender_FollowsPaperLinesByHand(t *testing.T) {
 	testkit.CheckNear(t, "Wc", s.State().Wc, 125000, rounding)
 }
 
-// Lines 6 to 8: U is that of the hop with the largest load, and so is tau.
+// TestTauOfWorstHop checks lines 6 to 8: U and tau are those of the hop with the largest load.
 func TestTauOfWorstHop(t *testing.T) {
 	for _, worst := range []int{0, 1, 2} {
 		t.Run(fmt.Sprint("hop ", worst), func(t *testing.T) {
@@ -106,7 +107,8 @@ func TestTauOfWorstHop(t *testing.T) {
 	testkit.CheckNear(t, "U of an idle path", s.State().U, 0.8, rounding)
 }
 
-// The first records have none before them: they are stored (A5), and begin the first round trip.
+// TestFirstACK checks that the first records, which have no predecessors, are stored (A5), and begin the first round
+// trip.
 func TestFirstACK(t *testing.T) {
 	s := newSender(t, newFlow(), nil)
 	ack(s, 0, 1000, 77000, hop(1, 0, 0, 1<<20))
@@ -123,8 +125,8 @@ func TestFirstACK(t *testing.T) {
 	}
 }
 
-// Lines 22 to 26 and §6.1, guideline 1: Wc moves at most once per round trip, whatever the
-// path says; and within it W always starts from the same Wc.
+// TestOncePerRoundTrip checks lines 22 to 26 of HPCC and draft-miao §6.1, guideline 1: Wc moves at most once per round
+// trip for any records. Within it W always starts from the same Wc.
 func TestOncePerRoundTrip(t *testing.T) {
 	for _, mode := range []Mode{PlusPlus, PerRTT, RxRate, PerHop} {
 		s := newSender(t, newFlow(), func(c *Config) { c.Mode = mode })
@@ -152,9 +154,9 @@ func TestOncePerRoundTrip(t *testing.T) {
 	}
 }
 
-// Line 24's snd_nxt falls back when the sender goes back (go-back-N), though Ack.Next
-// does not: what is acknowledged of what was sent again after the last update ends the round
-// trip, what was sent before, or comes too soon to be an answer, does not.
+// TestGoneBack checks line 24's snd_nxt, which falls back when the sender goes back (go-back-N), though Ack.Next does
+// not. An acknowledgement of data resent after the last update ends the round trip. One of earlier data, or one too
+// early for an answer, does not.
 func TestGoneBack(t *testing.T) {
 	s := newSender(t, newFlow(), nil)
 	power, err := NewPower(newFlow(), scheme.Defaults[PowerConfig]())
@@ -194,8 +196,8 @@ func TestGoneBack(t *testing.T) {
 	}
 }
 
-// Lines 12 to 19: below the target the window grows by W_ai so many times, then by as much
-// as there is room for.
+// TestSender_StagesLimitAdditiveIncrease checks lines 12 to 19: below the target the window grows by W_ai for the
+// number of stages, then by the available room.
 func TestSender_StagesLimitAdditiveIncrease(t *testing.T) {
 	s := newSender(t, newFlow(), func(c *Config) { c.MaxStage = 2 })
 	s.ref.wc, s.w = 20000, 20000
@@ -221,7 +223,7 @@ func TestSender_StagesLimitAdditiveIncrease(t *testing.T) {
 	testkit.CheckNear(t, "W above the target", s.State().Wc, 125000*0.95+80, rounding)
 }
 
-// Line 12 is U >= eta: at the target itself the stage begins anew.
+// TestStageAtTarget checks that line 12 is U >= eta: at the target itself the stage restarts.
 func TestStageAtTarget(t *testing.T) {
 	s := newSender(t, newFlow(), func(c *Config) { c.MaxStage, c.Eta = 5, 0.75 })
 	ack(s, 0, 1, 1, hop(1, 0, 0, 0))
@@ -235,14 +237,15 @@ func TestStageAtTarget(t *testing.T) {
 	}
 }
 
-// §5: W_ai = W_init·(1−eta)/N. HPCC's footnote 4: 100 Gb/s, 13 µs, 100 flows: about 80 B.
+// TestIncreaseRule checks draft-miao §5: W_ai = W_init·(1−eta)/N. HPCC's footnote 4: 100 Gb/s, 13 µs, 100 flows: about
+// 80 B.
 func TestIncreaseRule(t *testing.T) {
 	s := newSender(t, newFlow(), func(c *Config) { c.N, c.T = 100, 13*us })
 	testkit.CheckNear(t, "W_ai", s.State().WAI, 162500*0.05/100, rounding)
 }
 
-// §5: N may be receiver reported. It holds while the last hop is the bottleneck, and W_init is that hop's B·T:
-// 25 Gb/s here, of a NIC of 100.
+// TestReportedIncrease checks draft-miao §5: N may be reported by the receiver. It applies while the last hop is the
+// bottleneck, and W_init is that hop's B·T: 25 Gb/s here, of a NIC of 100.
 func TestReportedIncrease(t *testing.T) {
 	for _, census := range []bool{true, false} {
 		t.Run(fmt.Sprintf("census %v", census), func(t *testing.T) {
@@ -275,7 +278,8 @@ func TestReportedIncrease(t *testing.T) {
 	}
 }
 
-// HPCC simulator, HAS_WIN and VAR_WIN: with the law's rate goes its window, that of a new flow, or none.
+// TestSender_BoundSetsWindow follows the HPCC simulator, HAS_WIN and VAR_WIN: the law's rate comes with its window, a
+// new flow's window, or none.
 func TestSender_BoundSetsWindow(t *testing.T) {
 	f := newFlow()
 	for _, c := range []struct {
@@ -300,8 +304,8 @@ func TestSender_BoundSetsWindow(t *testing.T) {
 	}
 }
 
-// HPCC simulator, SAMPLE_FEEDBACK: between updates hops without a queue are left out, and their records
-// stay those of the last update; an update takes all of them.
+// TestSampledFeedback follows the HPCC simulator, SAMPLE_FEEDBACK: between updates hops without a queue are omitted and
+// keep the records of the last update. An update uses all of them.
 func TestSampledFeedback(t *testing.T) {
 	load := func(sampled bool, queue unit.Bytes, update bool) float64 {
 		s := newSender(t, newFlow(), func(c *Config) { c.WAI, c.SamplesQueues = 0, sampled })
@@ -335,7 +339,7 @@ func TestSampledFeedback(t *testing.T) {
 	testkit.CheckNear(t, "U over both", s.State().U, 0.5, rounding)
 }
 
-// The ablations.
+// TestSender_ModesReactAsDescribed: the ablations.
 func TestSender_ModesReactAsDescribed(t *testing.T) {
 	// Five ACKs of one round trip say 1.9: HPCC++ reacts once, per ACK five times (HPCC
 	// §3.2), per round trip not at all.
@@ -379,7 +383,7 @@ func TestSender_ModesReactAsDescribed(t *testing.T) {
 	testkit.CheckNear(t, "per_hop, relieved", s.State().W, 125000*0.95*0.95*0.95, rounding)
 }
 
-// §9.4: the packet's time in the switch instead of the queue.
+// TestSender_SojournReplacesQueue checks draft-miao §9.4: the packet's time in the switch replaces the queue.
 func TestSender_SojournReplacesQueue(t *testing.T) {
 	s := newSender(t, newFlow(), func(c *Config) { c.Sojourn = true })
 	h := hop(1, 0, 0, 1<<20)
@@ -393,7 +397,7 @@ func TestSender_SojournReplacesQueue(t *testing.T) {
 	testkit.CheckNear(t, "U of a format without sojourn times", s.State().U, 0.1+0.5, rounding)
 }
 
-// Clocks are never compared with each other: their offsets change no decision.
+// TestSender_ClockOffsetsChangeNoDecision: clocks are never compared with each other: their offsets change no decision.
 func TestSender_ClockOffsetsChangeNoDecision(t *testing.T) {
 	for m := range modes {
 		random := rand.New(rand.NewPCG(1, 1))
@@ -424,8 +428,8 @@ func TestSender_ClockOffsetsChangeNoDecision(t *testing.T) {
 	}
 }
 
-// Through the wire format of the paper, with its rounding and many wraps, the window stays
-// within 1 % of that from exact records.
+// TestOnTheWire checks that through the paper's wire format, with its rounding and many wraps, the window stays within
+// 1 % of the one from exact records.
 func TestOnTheWire(t *testing.T) {
 	format := telemetry.NewHPCC(4)
 	wrap := telemetry.Unwrapper{Span: format.WrapSpan()}
@@ -477,7 +481,7 @@ func (w *withHops) OnAck(now unit.Time, a *cc.Ack) {
 	w.Controller.OnAck(now, &own)
 }
 
-// Every parameter has a default that its scheme takes, and a source.
+// TestSchemes_DocumentEveryParameter: every parameter has a default that its scheme takes, and a source.
 func TestSchemes_DocumentEveryParameter(t *testing.T) {
 	for _, s := range []cc.Scheme{Scheme(), RxScheme(), PowerScheme(), PINTScheme()} {
 		t.Run(s.Name, func(t *testing.T) {
@@ -509,7 +513,7 @@ func TestSchemes_DocumentEveryParameter(t *testing.T) {
 	}
 }
 
-// What is out of range is refused.
+// TestConfigs_RejectValuesOutOfRange checks that values out of range are refused.
 func TestConfigs_RejectValuesOutOfRange(t *testing.T) {
 	for name, bad := range map[string]scheme.Config{
 		"no eta":             &Config{},

@@ -9,10 +9,10 @@ import (
 	"weir/worlds/sim"
 )
 
-// draft-miao §6.1, guideline 3: time, bytes sent and queue of a record are of one instant, the packet's
-// dequeue. Two senders begin at line rate, 20 ns apart, into one port of that rate. It sends without
-// a pause from the first packet's arrival on, 1 us and one frame time after it began. The packet
-// behind j others leaves j frame times later, when 2j have come: j − 1 wait behind it.
+// TestTelemetry_RecordsInstantOfDequeue checks draft-miao §6.1, guideline 3: time, sent bytes and queue of a record are
+// of one instant, the packet's dequeue. Two senders begin at line rate, 20 ns apart, into one port of that rate. The
+// port sends without a pause from the first packet's arrival on, 1 us and one frame time after its start. The packet
+// after j others departs j frame times later, when 2j have arrived: j − 1 wait after it.
 func TestTelemetry_RecordsInstantOfDequeue(t *testing.T) {
 	const frame = 1090
 	tx := unit.Time(frame) * 8 * unit.Second / unit.Time(100*unit.Gbps)

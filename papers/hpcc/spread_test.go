@@ -15,8 +15,8 @@ func arrival(n, una, next int64, load float64) *cc.Ack {
 		Telemetry: cc.Telemetry{Load: load}}
 }
 
-// While packets arrive out of order, U is the largest load of the last 2/3 of T, 6.7 us, with format: relative and
-// PINT. In order, each load is U.
+// TestSpreadLoads: while packets arrive out of order, U is the largest load of the last 2/3 of T, 6.7 us, with format:
+// relative and PINT. In order, each load is U.
 func TestSpreadLoads(t *testing.T) {
 	s := newSender(t, newFlow(), nil)
 	p, err := NewPINT(newFlow(), PINTConfig{Defaults(), 1})
@@ -52,7 +52,7 @@ func TestSpreadLoads(t *testing.T) {
 	}
 }
 
-// What was sent again, and acknowledgements that deliver nothing, prove no second path.
+// TestSpreadProof checks that resent packets, and acknowledgements without new data, prove no second path.
 func TestSpreadProof(t *testing.T) {
 	for _, change := range []func(a *cc.Ack){
 		func(a *cc.Ack) { a.Delivery.Retransmitted = true }, func(a *cc.Ack) { a.Packets = 0 },
@@ -68,8 +68,8 @@ func TestSpreadProof(t *testing.T) {
 	}
 }
 
-// On several paths a window is committed when all that was sent before the last commit is acknowledged: a packet of a
-// fast path ends no round trip of the slow one.
+// TestSpreadRoundTrip: on several paths a window is committed when all that was sent before the last commit is
+// acknowledged: a packet of a fast path ends no round trip of the slow one.
 func TestSpreadRoundTrip(t *testing.T) {
 	s := newSender(t, newFlow(), nil)
 	s.OnAck(us, arrival(1, 0, 10, 0.9)) // commits; the next is due behind packet 9
@@ -83,7 +83,7 @@ func TestSpreadRoundTrip(t *testing.T) {
 	}
 }
 
-// Telemetry upon congestion: records of a congested path hold while others are uncongested.
+// TestSpreadUncongested: telemetry upon congestion: records of a congested path hold while others are uncongested.
 func TestSpreadUncongested(t *testing.T) {
 	s := newSender(t, newFlow(), nil)
 	bytes := uint64(0)
@@ -104,7 +104,8 @@ func TestSpreadUncongested(t *testing.T) {
 	}
 }
 
-// A receiver is notified of the order, and waits between commits for what U, 1 and the queue over B·T, says is queued.
+// TestSpreadReceiver checks that a receiver is notified of the order. Between commits it waits for the queue that U, 1
+// and the queue over B·T indicate.
 func TestSpreadReceiver(t *testing.T) {
 	f := newFlow()
 	f.Loads = true

@@ -9,8 +9,8 @@ import (
 	"weir/core/unit"
 )
 
-// The share of a link in hpcc-congested-load is of whole packets, as simulations of a star of 1 us links have it, and
-// ports that queues of a packet make congested are not warned of.
+// TestCongestedLoadShare checks that the share of a link in hpcc-congested-load consists of whole packets, as in
+// simulations of a star of 1 us links. Ports that queues of a packet make congested cause no warning.
 func TestCongestedLoadShare(t *testing.T) {
 	for _, x := range []struct {
 		rate  unit.Rate
@@ -45,8 +45,8 @@ func TestCongestedLoadShare(t *testing.T) {
 	}
 }
 
-// A flow alone fills what whole packets of B·T are of its link, as simulations of a star of 1 us links have it; several
-// flows, flows that end and faster NICs fill it.
+// TestSmallWindow checks that a single flow fills the whole packets of B·T of its link, as in simulations of a star of
+// 1 us links. Several flows, flows that end and faster NICs fill the link.
 func TestSmallWindow(t *testing.T) {
 	for _, x := range []struct {
 		rate, nic unit.Rate

@@ -75,10 +75,10 @@ traffic:
      start: 0s..10us}`, law)
 }
 
-// The fluid's flows see one U, and their windows become equal, by e in 2.3 ms with 25 B. Packets of four flows come in
-// patterns of their own: at its updates the flow that has captured the link sees a load that is some thousandths
-// below what the others see. Each is where its own U puts it: ln(U/eta) is W_ai/W in the mean. W_ai/W is that small
-// with 25 B; with 80 B it is not, and windows are equal.
+// TestTheory_SmallIncreaseLetsFlowCaptureLink checks that the fluid's flows see one U, and their windows become equal,
+// by e in 2.3 ms with 25 B. Packets of four flows arrive in patterns: at its updates the flow that has captured the
+// link sees a load some thousandths below the others'. Each settles at its own U: ln(U/eta) is W_ai/W in the mean.
+// W_ai/W is that small with 25 B; with 80 B it is not, and windows are equal.
 func TestTheory_SmallIncreaseLetsFlowCaptureLink(t *testing.T) {
 	for _, x := range []struct {
 		law      string
@@ -159,9 +159,9 @@ func lotOf(t *testing.T, text string) (long, middle, saw float64) {
 	return of(0), of(1) / float64(c.Wiring.Network.Links[1].Rate.Bits), s.eta * math.Exp(s.load/float64(s.n))
 }
 
-// One register for the path takes the largest of the hops' momentary loads (line 6), the mean of which is more than any
-// hop's mean. So the long flow of a lot gives way on links whose load is below its U, and has a fraction of the max-min
-// share that a register a hop gives it.
+// TestParkingLot checks that one register for the path uses the maximum of the hops' momentary loads (line 6), and its
+// mean is above any hop's mean. So the long flow of a parking lot yields on links with loads below its U, and has a
+// fraction of the max-min share that a register per hop gives it.
 func TestParkingLot(t *testing.T) {
 	for _, x := range []struct {
 		name, first, second, third, rivals string
@@ -185,8 +185,8 @@ func TestParkingLot(t *testing.T) {
 	}
 }
 
-// Coarse units make each hop's momentary load noisier, and their maximum larger: what the warning of them is for
-// (experiment.TestCoarseUnits).
+// TestCoarseUnitsOnALot checks that coarse units make each hop's momentary load noisier, and their maximum larger, as
+// the warning of them states (experiment.TestCoarseUnits).
 func TestCoarseUnitsOnALot(t *testing.T) {
 	for _, x := range []struct {
 		first, second, third, nic, rivals string
@@ -211,8 +211,8 @@ func TestCoarseUnitsOnALot(t *testing.T) {
 	}
 }
 
-// The numbers that the experiment shows beside its own are those of Appendix A's formula (predictedUpdates), with T
-// as the path has it.
+// TestConvergencePredicted checks that the predictions next to the experiment's values are those of appendix A's
+// formula (predictedUpdates), with the path's T.
 func TestConvergencePredicted(t *testing.T) {
 	src, err := library().OpenExperiment("hpcc/convergence")
 	if err != nil {
@@ -232,8 +232,8 @@ func TestConvergencePredicted(t *testing.T) {
 	}
 }
 
-// A flow that joins four others has its fifth after as many round trips as Appendix A says, also at four times the
-// rate, and with ten times the delay.
+// TestPacketsConverge checks that a flow that joins four others has its fifth after as many round trips as appendix A
+// predicts, also at four times the rate, and with ten times the delay.
 func TestPacketsConverge(t *testing.T) {
 	for _, x := range []struct {
 		rate, delay string
@@ -279,8 +279,8 @@ traffic:
 	}
 }
 
-// The draft's rule takes W_ai from the sender's own rate: a NIC of 25 Gb/s then has a quarter of what one of 100 Gb/s
-// has on a link that could give both the same, and has as much with one W_ai for all.
+// TestMixedNICs checks that the draft's rule takes W_ai from the sender's own rate. A NIC of 25 Gb/s then has a quarter
+// of one of 100 Gb/s on a link that could give both the same, and has as much with one W_ai for all.
 func TestMixedNICs(t *testing.T) {
 	for _, x := range []struct {
 		law       string
@@ -316,8 +316,8 @@ traffic:
 	}
 }
 
-// With telemetry on every n-th packet (draft-miao §6) the link is as full and its queue as short for n up to 64; with
-// 256, a flow that joins keeps its first window waiting for its first records, which stays bounded.
+// TestEveryNth checks telemetry on every n-th packet (draft-miao §6): the link is as full and its queue as short for n
+// up to 64. With 256, a flow that joins keeps its first window until its first records, which stays bounded.
 func TestEveryNth(t *testing.T) {
 	for _, n := range []int{1, 4, 16, 64, 256} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {

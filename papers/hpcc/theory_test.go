@@ -87,7 +87,7 @@ func (n *network) step() {
 	}
 }
 
-// Appendix A: from any rates, one update brings a single resource to its target.
+// TestOneStep checks appendix A: from any rates, one update brings a single resource to its target.
 func TestOneStep(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	for range 50 {
@@ -110,8 +110,8 @@ func TestOneStep(t *testing.T) {
 	}
 }
 
-// Appendix A: R_j(n+1) = R_j(n)/max_i{Y_i·A_ij/C_i}. Rates are feasible after one update, never
-// fall again, and become Pareto-optimal: each flow has a resource that is full.
+// TestManyResources checks appendix A: R_j(n+1) = R_j(n)/max_i{Y_i·A_ij/C_i}. Rates are feasible after one update,
+// never fall again, and become Pareto-optimal: each flow has a full resource.
 func TestManyResources(t *testing.T) {
 	random := rand.New(rand.NewPCG(2, 2))
 	for trial := range 200 {
@@ -172,13 +172,12 @@ func (n *network) worst(flow int) float64 {
 	return u
 }
 
-// How many updates that takes. At most I for I resources, if no flow that is done shares
-// a resource with one that is not: here one each, with resources filled by flows of
-// their own. Otherwise the recursion itself takes more: two resources of 100, flows {1},
-// {1, 2}, {2} at 100, 100, 50. The first update fills resource 1 and halves its flows; then
-// the third goes 33, 40, 44.4, … towards 50, and the gap halves, since the second, which
-// no longer moves, has half of resource 2.
-func TestAtMostIUpdates(t *testing.T) {
+// TestTheory_NeedsOneUpdatePerResource checks the number of updates for that: at most I for I resources, if no finished
+// flow shares a resource with an unfinished one. Here each takes one, with resources filled by flows of their own.
+// Otherwise the recursion itself takes more: two resources of 100, flows {1}, {1, 2}, {2} at 100, 100, 50. The first
+// update fills resource 1 and halves its flows. Then the third rises 33, 40, 44.4, … towards 50, and the gap halves,
+// because the second, which no longer moves, has half of resource 2.
+func TestTheory_NeedsOneUpdatePerResource(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 7))
 	for range 50 {
 		resources := 1 + random.IntN(5)
@@ -213,9 +212,9 @@ func TestAtMostIUpdates(t *testing.T) {
 	}
 }
 
-// Appendix A: with additive increase a, R = a·(1 − Utarget/U)⁻¹ for every flow: fair.
-// §5: the increases of N flows stay within the headroom, U ≤ 1, if N·a ≤ (1−eta)·B·T; with
-// more flows than N utilisation is full and the control is stable, with a queue.
+// TestFixedPoint checks appendix A: with additive increase a, R = a·(1 − Utarget/U)⁻¹ for every flow, which is fair.
+// Draft-miao §5: the increases of N flows stay within the headroom, U ≤ 1, if N·a ≤ (1−eta)·B·T. With more flows than N
+// utilisation is full and the control is stable, with a queue.
 func TestFixedPoint(t *testing.T) {
 	const flows = 10
 	for _, c := range []struct {
@@ -255,9 +254,9 @@ func TestFixedPoint(t *testing.T) {
 	}
 }
 
-// A flow that chooses among n paths has a law for each, with W_init/n to begin with and W_ai/n. On a link that all
-// paths share, the fixed point is that of one flow: U = eta + W_ai/(B·T), and together W = W_ai/(1 − eta/U). That
-// holds for a W_ai as it is given and by the rule of §5.
+// TestFixedPointOfPaths checks that a flow that chooses among n paths has a law for each, with W_init/n at the start
+// and W_ai/n. On a link that all paths share, the fixed point is one flow's: U = eta + W_ai/(B·T), and together W =
+// W_ai/(1 − eta/U). That holds for a given W_ai and by the rule of draft-miao §5.
 func TestFixedPointOfPaths(t *testing.T) {
 	const bdp, increase = 125_000_000.0, 2_500_000.0
 	for name, change := range map[string]func(c *Config){
@@ -305,10 +304,10 @@ func TestFixedPointOfPaths(t *testing.T) {
 	testkit.CheckNear(t, "W_ai with five flows counted", s.State().WAI, 125_000*0.05/5/4, rounding)
 }
 
-// Appendix A: with a register for each resource, of which the least rate holds, a flow's
-// rate is the least of a·(1 − Utarget/U_i)⁻¹, which is max-min fair. With the path's worst load
-// in one register the fluid comes to the same, since the least is that of the largest U_i;
-// packets do not, since their loads are noisy: TestParkingLot.
+// TestPerHopFixedPoint checks appendix A with a register per resource, the minimum rate of which applies: a flow's rate
+// is the minimum of a·(1 − Utarget/U_i)⁻¹, which is max-min fair. With the path's worst load in one register the fluid
+// gives the same, because the minimum is that of the largest U_i. Packets do not, because their loads are noisy:
+// TestParkingLot.
 func TestPerHopFixedPoint(t *testing.T) {
 	const a = 600_000
 	uses := [][]int{{0, 1}, {0}, {1}, {1}, {1}}
@@ -331,9 +330,9 @@ func TestPerHopFixedPoint(t *testing.T) {
 	}
 }
 
-// Appendix A, how fast: the difference of two windows shrinks by eta/U an update. With W_ai of the rule
-// for n flows, four flows of a quarter each and one that begins with W_init need 1.19·(1 + n·eta/(5·(1−eta)))
-// updates until Jain's index is .95, which is predictedUpdates.
+// TestTheory_PredictsUpdatesUntilFair checks the speed in appendix A: the difference of two windows shrinks by eta/U an
+// update. With W_ai of the rule for n flows, four flows of a quarter each and one that begins with W_init need 1.19·(1
+// + n·eta/(5·(1−eta))) updates until Jain's index is .95, which is predictedUpdates.
 func TestTheory_PredictsUpdatesUntilFair(t *testing.T) {
 	for _, n := range []int{5, 20, 100} {
 		for _, eta := range []float64{0.9, 0.95, 0.99} {
@@ -366,7 +365,8 @@ func (n *network) jain() float64 {
 	return sum * sum / squares / float64(len(n.senders))
 }
 
-// B's formulas: power = λ·ν/(B²·T), λ = q̇ + µ, ν = q + B·T; window γ(W_old/power + β) + (1−γ)W.
+// TestPowerTCP checks appendix B's formulas: power = λ·ν/(B²·T), λ = q̇ + µ, ν = q + B·T; window γ(W_old/power + β) +
+// (1−γ)W.
 func TestPowerTCP(t *testing.T) {
 	p, err := NewPower(newFlow(), scheme.Defaults[PowerConfig]())
 	if err != nil {
@@ -410,7 +410,7 @@ func TestPowerTCP(t *testing.T) {
 	}
 }
 
-// A7: HPCC's law with the decoded load as U, without an average at the sender.
+// TestPINT_UsesDecodedLoadAsU checks A7: HPCC's law with the decoded load as U, without an average at the sender.
 func TestPINT_UsesDecodedLoadAsU(t *testing.T) {
 	p, err := NewPINT(newFlow(), PINTConfig{Defaults(), 1})
 	if err != nil {

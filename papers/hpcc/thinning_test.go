@@ -9,9 +9,9 @@ import (
 	"weir/worlds/sim"
 )
 
-// draft-miao §6.2: an ACK for a few packets. Where a window holds fewer than ack_every, the receiver answers when a
-// round trip has passed since the first of them: with a fixed time of 20 µs, which is four round trips here, 16 flows
-// had a Jain index of 0.27 at 8 packets, and two flows 41 Gb/s at 64.
+// TestThinnedWindows checks draft-miao §6.2, an ACK for a few packets. Where a window has fewer than ack_every packets,
+// the receiver answers a round trip after the first of them. With a fixed time of 20 µs, which is four round trips
+// here, 16 flows had a Jain index of 0.27 at 8 packets, and two flows 41 Gb/s at 64.
 func TestThinnedWindows(t *testing.T) { thinnedWindows(t, 1, 16) }
 
 // thinnedWindows runs the given numbers of flows.

@@ -29,8 +29,8 @@ traffic: [{name: x, from: "*", to: {stride: %[3]d}, transport: %[5]s, cc: %[4]s,
 	return float64(r.Ports[port].TxBytes) * 8 / (100e9 * r.Measured.Seconds()), percentile(r.Watched[0], 95)
 }
 
-// Feedback that waits behind the data of the other direction makes no law swing: HPCC++ with additive stages, and
-// Rx-HPCC with them and without.
+// TestTwoWay checks that feedback that waits behind data of the other direction makes no law oscillate: HPCC++ with
+// additive stages, and Rx-HPCC with them and without.
 func TestTwoWay(t *testing.T) {
 	for _, control := range []string{"{hpcc: {max_stage: 5}}", "{rx_hpcc: {max_stage: 5}}", "{rx_hpcc: {max_stage: 0}}"} {
 		for _, flows := range []int{1, 2, 8} {
@@ -43,9 +43,10 @@ func TestTwoWay(t *testing.T) {
 	}
 }
 
-// A window is committed on a measurement of data under the last one, also where few packets have records: no other
-// window goes out in between. With telemetry: rtt and no additive stages the timer sent one for each packet with
-// records that came more than 2T after the one before, and eight flows filled .77 of the link.
+// TestTwoWayFewRecords checks that a window is committed on a measurement of data sent under the last one, also where
+// few packets have records: no other window is sent in between. With telemetry: rtt and no additive stages the timer
+// sent one for each packet with records that arrived more than 2T after the previous one, and eight flows filled .77 of
+// the link.
 func TestTwoWayFewRecords(t *testing.T) {
 	for _, transport := range []string{"{rdma: {telemetry: rtt}}",
 		"{rdma: {telemetry: packets, telemetry_packets: 64 packets}}"} {

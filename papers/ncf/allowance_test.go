@@ -31,9 +31,10 @@ func hostile(t *testing.T, s setup, flows, packets int, times float64) (r *rig, 
 	return r, data, nacks, bytes, nackBytes
 }
 
-// Senders that ignore NACKs and go on at ten times the port's rate: NACKs are at most twice the packets that leave and
-// the first flights, whatever the flows, rates and buffers; what is beyond is dropped in silence, and counted.
-func TestAllowanceHostile(t *testing.T) {
+// TestAllowance_BoundsNacksToUnresponsiveSenders checks senders that ignore NACKs and continue at ten times the port's
+// rate. NACKs are at most twice the departed packets and the first flights, for any flows, rates and buffers; the rest
+// is dropped silently, and counted.
+func TestAllowance_BoundsNacksToUnresponsiveSenders(t *testing.T) {
 	for _, x := range []struct {
 		flows  int
 		rate   unit.Rate
@@ -71,8 +72,8 @@ func TestAllowanceHostile(t *testing.T) {
 	}
 }
 
-// Who stays below has every loss named; a flow that has used up its NACKs hears again when others' packets have left;
-// without a budget there is no limit.
+// TestAllowance_LimitsAndRegainsNacks checks that a flow below the limit has every loss named. A flow that has used up
+// its NACKs is notified again when other flows' packets have departed. Without a budget there is no limit.
 func TestAllowance_LimitsAndRegainsNacks(t *testing.T) {
 	a := newAllowance(1)
 	const most = 20
@@ -111,8 +112,9 @@ func TestAllowance_LimitsAndRegainsNacks(t *testing.T) {
 	}
 }
 
-// A packet that is evicted did not leave: it takes a NACK of its flow, and gives none back.
-func TestEvictedGiveNothing(t *testing.T) {
+// TestAllowance_EvictedPacketsReturnNoNack checks that an evicted packet has not departed: it uses a NACK of its flow,
+// and returns none.
+func TestAllowance_EvictedPacketsReturnNoNack(t *testing.T) {
 	r := newRig(t, setup{ports: 3, queues: 3, given: []string{"memory", "100kB", "least", "15kB", "top", "0"}})
 	now := r.fatten(ms, 1, 2, 9, 30)
 	for i := range 88 {

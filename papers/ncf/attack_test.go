@@ -38,16 +38,16 @@ func megabitsOf(t *testing.T, out *results.Outcome, measure, group string) float
 	return 0
 }
 
-// §4.4: a flood of mice, at twice the port's rate, leaves elephants that react, by TCP, 0.9 of their fair
-// half at each round trip; without the budgets, or with one that n·d renew, it takes part of it.
-// TestAttackFull has all round trips and longer runs.
+// TestAttack_MiceLeaveElephantsTheirHalf checks NCF §4.4: a flood of mice, at twice the port's rate, leaves responsive
+// elephants, by TCP, 0.9 of their fair half at each round trip. Without the budgets, or with one that n·d renews, it
+// takes part of it. TestAttackFull has all round trips and longer runs.
 func TestAttack_MiceLeaveElephantsTheirHalf(t *testing.T) {
 	attacked(t, "duration=1s", []underAttack{{"1ms", "2", "twice", "ncf", 0.9 * half, 1.05 * half},
 		{"4ms", "2", "twice", "ncf", 0.9 * half, 1.05 * half}, {"4ms", "2", "twice", "windows", 0, 0.88 * half}})
 }
 
-// Floods of several times the port leave elephants as much, and each of ten a quarter of its part or more, by loss and
-// by supply. TestAttackFull has more.
+// TestAttackOfManyTimes: floods of several times the port leave elephants as much, and each of ten a quarter of its
+// part or more, by loss and by supply. TestAttackFull has more.
 func TestAttackOfManyTimes(t *testing.T) {
 	attacked(t, "duration=500ms", []underAttack{{"1ms", "10", "10_times", "ncf", 0.9 * half, 1.05 * half},
 		{"1ms", "10", "10_times", "ncf_supply", 0.9 * half, 1.1 * half},
@@ -85,7 +85,8 @@ func attacked(t *testing.T, duration string, cases []underAttack) {
 	}
 }
 
-// Mice that come in pulses, with n·d between them in which they keep to their balance, are bounded, too.
+// TestAttack_PulsedMiceAreBounded checks that mice in pulses, with n·d between them in which they keep their balance,
+// are bounded, too.
 func TestAttack_PulsedMiceAreBounded(t *testing.T) {
 	pulses(t, "1ms", "duration=1500ms", "traffic.burst.sets={count: 60, interval: 24ms}")
 }
@@ -105,9 +106,9 @@ func pulses(t *testing.T, rtt string, set ...string) {
 	}
 }
 
-// §4.2: "elephant flows cannot starve mice flows and vice versa": senders that react, in one port, each as
-// many flows and as large windows as they like, by loss and by supply. Each class gets a good part of its half when
-// both want it, and alone nearly all of the port.
+// TestNoStarvation checks NCF §4.2, "elephant flows cannot starve mice flows and vice versa", with responsive senders
+// in one port, in any number and with any windows, by loss and by supply. Each class gets a good part of its half when
+// both need it, and nearly all of the port without the other.
 func TestNoStarvation(t *testing.T) {
 	sharesOfClasses(t, []roundTrip{{"2ms", "500us", "500kB"}},
 		[]string{"four elephants", "ten elephants", "elephants alone"})

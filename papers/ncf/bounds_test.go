@@ -10,7 +10,8 @@ import (
 	"weir/core/unit"
 )
 
-// §4.4, "until the load decreases": congestion ends when use falls below calm, and goes on while use is exactly calm.
+// TestCongestionAtCalm checks NCF §4.4, "until the load decreases": congestion ends when use falls below calm, and
+// continues while use is exactly calm.
 func TestCongestionAtCalm(t *testing.T) {
 	for _, packets := range []bool{false, true} {
 		m := memory(t, func(c *MemoryConfig) {
@@ -33,8 +34,8 @@ func TestCongestionAtCalm(t *testing.T) {
 	}
 }
 
-// §4.4, "to maintain a balance": the time of throttling comes back while mice keep to their balance. Mice whose packets
-// are refused because they would exceed it do not keep to it, although they never have more.
+// TestBudgetUnderPressure checks NCF §4.4, "to maintain a balance": the time of throttling returns while mice keep
+// their balance. Mice with packets that are refused as beyond it do not keep it, although they never have more.
 func TestBudgetUnderPressure(t *testing.T) {
 	for _, presses := range []bool{false, true} {
 		m := memory(t, nil) // a spike of 1 ms, which 4 windows of 1 ms restore
@@ -69,8 +70,8 @@ func TestBudgetUnderPressure(t *testing.T) {
 	}
 }
 
-// What one mouse of n flows is offered is the target less control packets, divided by n; but at least the scheduler's
-// share of a class, divided by n, however many control packets arrive.
+// TestOfferToMice checks that the offer to one mouse of n flows is the target less control packets, divided by n. It is
+// at least the scheduler's share of a class, divided by n, for any number of control packets.
 func TestOfferToMice(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -104,8 +105,8 @@ func TestOfferToMice(t *testing.T) {
 	}
 }
 
-// early: an elephant is notified by its first packet that finds the given share of the memory in use by elephants, and
-// by none before.
+// TestEarlyBegins checks early: an elephant is notified by its first packet that finds the given share of the memory in
+// use by elephants, and by no earlier one.
 func TestEarlyBegins(t *testing.T) {
 	for early, from := range map[string]int64{"5%": 5_000, "20%": 20_000, "60%": 60_000} {
 		r := newRig(t, setup{ports: 2, queues: 3, given: []string{"memory", "100kB", "least", "15kB", "early", early,
@@ -125,8 +126,8 @@ func TestEarlyBegins(t *testing.T) {
 	}
 }
 
-// §4.3, lack of available memory: a packet that fits only after others are evicted begins congestion of the memory that
-// lacked room, whatever class is evicted.
+// TestEvictionIsCongestion checks NCF §4.3, lack of available memory: a packet that fits only after an eviction starts
+// congestion of the memory that lacked room, for any evicted class.
 func TestEvictionIsCongestion(t *testing.T) {
 	for _, c := range []struct {
 		name    string

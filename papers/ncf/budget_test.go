@@ -8,9 +8,9 @@ import (
 	"weir/core/unit"
 )
 
-// §4.4: "a short time period", and "re-allocate the memory to maintain a balance": what gives the time back
-// is windows in which mice kept to their balance, all of it after restore; what is spent to the end comes back
-// as a whole. With rolling, n·d that pass give it back.
+// TestBudgetRenews checks NCF §4.4, "a short time period" and "re-allocate the memory to maintain a balance". Windows
+// in which mice kept their balance return the time, all of it after restore; a budget that is spent to the end returns
+// as one. With rolling, each passing n·d returns it.
 func TestBudgetRenews(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -57,7 +57,8 @@ func TestBudgetRenews(t *testing.T) {
 	}
 }
 
-// Windows that give time back need not follow each other: presses between them only give nothing.
+// TestBudgetAddsUp checks that windows that return time need not be consecutive: the pressures between them only return
+// none.
 func TestBudgetAddsUp(t *testing.T) {
 	config := thousand()
 	b := newBudget(&config)
@@ -74,7 +75,8 @@ func TestBudgetAddsUp(t *testing.T) {
 	}
 }
 
-// The same if nobody asks in between: a press gives back what was in balance before it.
+// TestBudgetAddsUpUnasked checks the same without a query in between: a pressure returns the windows in balance before
+// it.
 func TestBudgetAddsUpUnasked(t *testing.T) {
 	config := thousand()
 	b := newBudget(&config)
@@ -90,8 +92,8 @@ func TestBudgetAddsUpUnasked(t *testing.T) {
 	}
 }
 
-// Notices take from the time, too, without a packet that finds no room; and mice that hold more than their balance keep
-// it from coming back.
+// TestNoticesTakeTime checks that notices also use the time, without a packet that finds no room. Mice above their
+// balance prevent its return.
 func TestNoticesTakeTime(t *testing.T) {
 	m := memory(t, nil)
 	take(m, 0, Elephants, 40)
@@ -130,8 +132,8 @@ func (f *floods) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict
 	return dataplane.Accept
 }
 
-// §4.4: "we know how many mice packets have been handled within the last n × d": all n windows count, and no more. Of
-// 100 kB that a port of 100 Mb/s sends in 8 ms, 20 packets are 21.
+// TestMiceOfWindows checks NCF §4.4, "we know how many mice packets have been handled within the last n × d": exactly
+// the n windows count. Of 100 kB that a port of 100 Mb/s sends in 8 ms, 20 packets are 21.
 func TestMiceOfWindows(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -205,9 +207,10 @@ func paid(t *testing.T, keeps int, given ...string) (told, reclaimed []unit.Time
 	return told, reclaimed
 }
 
-// §4.4: elephants that keep to their balance are throttled for mice, by reclaimed memory and by notices alike,
-// until the time is over, or until there were too many mice; those that exceed it pay for themselves.
-func TestNobodyElsePays(t *testing.T) {
+// TestBudget_EndsThrottlingOfBalancedElephants checks NCF §4.4: elephants within their balance are throttled for mice,
+// by reclaimed memory and by notices alike, until the time is over, or until there were too many mice. Elephants above
+// it pay for themselves.
+func TestBudget_EndsThrottlingOfBalancedElephants(t *testing.T) {
 	const all = 50 * ms
 	for _, c := range []struct {
 		name     string
@@ -251,7 +254,8 @@ func last(times []unit.Time) unit.Time {
 	return times[len(times)-1]
 }
 
-// Elephants that exceed their balance are notified whatever mice do, and without any budget.
+// TestElephantsPayForThemselves checks that elephants above their balance are notified for any mice, and without any
+// budget.
 func TestElephantsPayForThemselves(t *testing.T) {
 	told, _ := paid(t, 60_000, "spike", "0%", "mice_budget", "0%")
 	if len(told) == 0 {

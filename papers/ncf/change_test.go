@@ -7,8 +7,8 @@ import (
 	"weir/core/unit"
 )
 
-// A flow that changes its class: by default it is reordered when its packets wait in both
-// queues; as a flowlet it is not, or after change_wait only, once.
+// TestProgram_FlowletChangeKeepsOrder checks a flow that changes its class: by default it is reordered when its packets
+// wait in both queues. As a flowlet it is not, or only after change_wait, once.
 func TestProgram_FlowletChangeKeepsOrder(t *testing.T) {
 	reordered := func(given ...string) (n, most int64, g *Program) {
 		r := newRig(t, setup{ports: 4, queues: 3, given: append([]string{"memory", "400kB", "least", "40kB", "duration",
@@ -50,7 +50,7 @@ func TestProgram_FlowletChangeKeepsOrder(t *testing.T) {
 	}
 }
 
-// What is remembered of flows that change is bounded; who is not remembered moves at once.
+// TestChangeIsBounded checks that the memory for changing flows is bounded; a flow without an entry moves at once.
 func TestChangeIsBounded(t *testing.T) {
 	c := newChanges(4, 1, ms)
 	for k := range uint64(1000) {

@@ -11,9 +11,9 @@ import (
 	"weir/core/unit"
 )
 
-// n·d is four loaded round trips, by hand: at 10 Gb/s the 97 kB of ncf/incast leave in 77.6 us, so with 22 us a window
-// is 99.6 us, and with 1514 kB 1.2332 ms. 256 frames of 1514 B take 310.0672 us there; 1000 take 1.2112 ms. What is
-// longer counts, and n windows have it together.
+// TestDerivedDuration calculates n·d, four loaded round trips, by hand. At 10 Gb/s the 97 kB of ncf/incast drain in
+// 77.6 us, so with 22 us a window is 99.6 us, and with 1514 kB 1.2332 ms. 256 frames of 1514 B take 310.0672 us there;
+// 1000 take 1.2112 ms. The longer time counts, and n windows have it together.
 func TestDerivedDuration(t *testing.T) {
 	const us = unit.Microsecond
 	for _, x := range []struct {
@@ -49,9 +49,9 @@ func TestDerivedDuration(t *testing.T) {
 	}
 }
 
-// Each port has the d that its own rate and buffer ask for, by hand: 100 kB leave in 0.8 ms at 1 Gb/s, in 8 ms at 100
-// Mb/s, and 1 ms is the path. A slow port elsewhere does not change what a fast one notices and when. Where the sketch
-// is the switch's, there is one d, the longest.
+// TestDerivedByPort calculates each port's d from its own rate and buffer by hand: 100 kB drain in 0.8 ms at 1 Gb/s, in
+// 8 ms at 100 Mb/s, and 1 ms is the path. A slow port elsewhere does not change a fast one's notices. A sketch for the
+// switch has one d, the longest.
 func TestDerivedByPort(t *testing.T) {
 	for scope, want := range map[string][]unit.Time{PerPort: {1800 * unit.Microsecond, 9 * ms, 9 * ms},
 		PerSwitch: {9 * ms, 9 * ms, 9 * ms}} {
@@ -68,7 +68,8 @@ func TestDerivedByPort(t *testing.T) {
 	}
 }
 
-// Without round_trip and senders d is 10 ms. Both ways together are refused, and so is a port whose rate says nothing.
+// TestDerivedOrGiven checks that without round_trip and senders d is 10 ms. Both ways together are refused, and so is a
+// port without a known rate.
 func TestDerivedOrGiven(t *testing.T) {
 	r := newRig(t, setup{ports: 2, queues: 3, limit: tm.Limit{Bytes: 97_000}})
 	if d := r.g.config.Sketch.Duration; d != 10*ms {
@@ -95,8 +96,8 @@ func TestDerivedOrGiven(t *testing.T) {
 	}
 }
 
-// What a file is told of windows that are too short, and of knobs that decide nothing where the switch stands; and what
-// it is not told.
+// TestOptions_RemarkUnsuitableWindows checks the warnings about windows that are too short, and about options without
+// effect at the switch's place, and cases without a warning.
 func TestOptions_RemarkUnsuitableWindows(t *testing.T) {
 	const byTurns = "so flows alternate between elephants and mice, and supply covers only some; "
 	gigabit := unit.LinkRate{Bits: unit.Gbps}
@@ -168,7 +169,8 @@ func TestOptions_RemarkUnsuitableWindows(t *testing.T) {
 	}
 }
 
-// Where a port's buffer is full before the memory, and where a table of the heaviest holds not all elephants.
+// TestSuitsPorts checks the warnings about a port's buffer that is full before the memory, and about a table of the
+// heaviest flows without room for all elephants.
 func TestSuitsPorts(t *testing.T) {
 	port := func(bytes unit.Bytes) dataplane.Peer {
 		return dataplane.Peer{To: "h", Rate: unit.LinkRate{Bits: unit.Gbps}, Buffer: unit.Length{Bytes: bytes}}
@@ -236,7 +238,8 @@ func TestSuitsPorts(t *testing.T) {
 	}
 }
 
-// A memory that takes months to leave asks for the longest windows, and not, by an overflow, for the shortest.
+// TestDerivedDurationOfSlowPorts checks that a memory that takes months to drain gets the longest windows, and not, by
+// an overflow, the shortest.
 func TestDerivedDurationOfSlowPorts(t *testing.T) {
 	for _, rate := range []unit.Rate{1, 8, unit.Kbps} {
 		t.Run(rate.String(), func(t *testing.T) {

@@ -39,7 +39,8 @@
 //	§4.1  rolling windows, totals           Sketch                        TestSketch_CountsByWindow, TestLazyClearing,
 //	                                                                      TestWindowNumbersWrap,
 //	                                                                      FuzzSketch_MatchesExactModel
-//	§4.1  F: average, any, all              Detector                      TestDetector_MatchesFigure2, TestPartialWindow,
+//	§4.1  F: average, any, all              Detector                      TestDetector_MatchesFigure2,
+//	                                                                      TestPartialWindow,
 //	                                                                      TestDetectionTime, TestElephantsEnd
 //	      of what the port can send         Program.isElephant            TestElephantsInFlood, TestErrorOfForwarded,
 //	                                                                      TestLazyClearing, TestWayBack
@@ -78,12 +79,14 @@
 //	§4.3  straight to the sender            Program.sendNack              TestAsymmetricReturn, TestNackThroughNAT
 //	§4.3  what a NACK is in frames          Config.Form                   TestNoticeGolden, TestNoticeSegment
 //	      for senders that know no NACKs    echoes                        TestProgram_EchoCopiesAcknowledgementWithECE,
-//	                                                                      TestEchoWindow, TestEchoNobody,
+//	                                                                      TestEchoWindow,
+//	                                                                      TestEcho_SkipsFlowsWithoutClassicECN,
 //	                                                                      TestEchoElephants, TestEchoTable,
 //	                                                                      TestEchoForged, TestEchoesOfBridge,
 //	                                                                      TestEchoNetworks, TestKernelObeysEchoes,
 //	                                                                      TestNCFEchoesOnLab, TestSameResultEchoes
-//	      a bridge between other hosts      header, WhyNotStandalone      TestNACKsOfBridge, TestNobodyToTell
+//	      a bridge between other hosts      header, WhyNotStandalone      TestNACKsOfBridge,
+//	                                                                      TestNacks_SkipPacketsThatCannotBeNotified
 //	§4.3  highest-priority queue            tm.NewNCF                     TestControlCeiling
 //	§4.3  which packet did not arrive       packet.Notification           TestProgram_NackReturnsTrimmedPacket,
 //	                                                                      TestProgram_BooksBalanceUnderRandomTraffic
@@ -99,16 +102,19 @@
 //	                                                                      TestReclaimLongest,
 //	                                                                      TestSpikeLimit
 //	§4.4  what is reclaimed becomes NACKs   Program.OnDrop                TestProgram_MiceReclaimElephantMemory
-//	§4.4  the N heaviest                    HeaviestFlows, notifyHeaviest TestTopElephants, TestTopRecall, TestTopDecays,
+//	§4.4  the N heaviest                    HeaviestFlows, notifyHeaviest TestTopElephants,
+//	                                                                      TestTopRecall,
+//	                                                                      TestTopDecays,
 //	                                                                      FuzzHeaviestFlows_MatchExactModel
 //	§4.4  until the load decreases          Memory.IsCongested            TestMemory_CongestionHasHysteresis,
 //	                                                                      TestTopElephants
 //	§4.4  an attack is limited in time      budget, MemoryConfig.Spike    TestSpikeLimit, TestSpikeClock,
-//	                                                                      TestNobodyElsePays,
+//	                                                                      TestBudget_EndsThrottlingOfBalancedElephants,
 //	                                                                      TestAttack_MiceLeaveElephantsTheirHalf,
 //	                                                                      TestAttackOfManyTimes,
 //	                                                                      TestShareOfMemory, TestMemoryInFlood
-//	§4.4  mice handled in n·d               Program.flooded               TestNobodyElsePays, TestMiceOfWindows
+//	§4.4  mice handled in n·d               Program.flooded               TestBudget_EndsThrottlingOfBalancedElephants,
+//	                                                                      TestMiceOfWindows
 //	§4.4  a balance between all flows       budget.renew,                 TestBudgetRenews, TestBudgetAddsUp,
 //	                                        Memory.SelectVictim           TestNoticesTakeTime, TestSpikeLimit,
 //	                                                                      TestElephantsPayForThemselves
@@ -120,7 +126,8 @@
 //	                                                                      TestNotifiedAboveShare,
 //	                                                                      TestPartial_RespondingFlowsKeepTheirHalf
 //	§5    overload of the switch            allowance                     TestAllowance_LimitsAndRegainsNacks,
-//	                                                                      TestAllowanceHostile, TestNotAnswered,
+//	                                                                      TestAllowance_BoundsNacksToUnresponsiveSenders,
+//	                                                                      TestNotAnswered,
 //	                                                                      TestTopElephants
 //	§5    who the switch is                 Config.Signed                 TestProgram_SignsNacksOnRequest
 //	§5    interplay, security of senders    the packages transport/tcp, transport/rdma and cc/supply

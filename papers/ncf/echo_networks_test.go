@@ -8,10 +8,10 @@ import (
 	"weir/study/experiment"
 )
 
-// Senders of TCP that know no NACKs obey copies of acknowledgements with ECE, at round trips from 0.2 to 50 ms, 1, 8
-// and 64 of them: nobody sends anything again for a copy, or is cut so often that the link empties, and those that hear
-// before memory is full lose nothing.
-// TestEchoNetworksFull has all of them, here are two round trips with eight flows.
+// TestEchoNetworks checks that TCP senders without NACK support respond to copies of acknowledgements with ECE, at
+// round trips from 0.2 to 50 ms, 1, 8 and 64 of them. No sender resends because of a copy, or is reduced so often that
+// the link becomes idle, and those notified before memory is full lose no packet. TestEchoNetworksFull has all of them;
+// here are two round trips with eight flows.
 func TestEchoNetworks(t *testing.T) { echoNetworks(t, 2, "trip=[200us, 20ms]", "number=eight") }
 
 // echoNetworks runs the experiment with the given settings. All claims that have runs have to hold; without is how

@@ -47,9 +47,9 @@ func (r *rig) echoes() (copies []*packet.Packet) {
 	return copies
 }
 
-// RFC 3168 §6.1.2, §6.1.3: the sender hears by a copy of the last acknowledgement with ECE. It has the same numbers,
-// window and time stamps, and no SACK; in either family, as fields and as bytes; with an acknowledgement that came with
-// data, the number is that behind the data.
+// TestProgram_EchoCopiesAcknowledgementWithECE checks RFC 3168 §6.1.2 and §6.1.3: a copy of the last acknowledgement
+// with ECE notifies the sender. It has the same numbers, window and time stamps, and no SACK, in either family, as
+// fields and as bytes. For an acknowledgement with data, the number is the one after the data.
 func TestProgram_EchoCopiesAcknowledgementWithECE(t *testing.T) {
 	for _, version := range []uint8{4, 6} {
 		for _, wire := range []bool{false, true} {
@@ -92,8 +92,8 @@ func TestProgram_EchoCopiesAcknowledgementWithECE(t *testing.T) {
 	}
 }
 
-// One in a window of data, RFC 3168 §6.1.2: that ends when what was out is acknowledged, or after a second. Nothing is
-// told of a window in which the sender hears by others, or has just reduced.
+// TestEchoWindow checks RFC 3168 §6.1.2, one notice per window of data: it ends when the flight is acknowledged, or
+// after a second. There is no notice for a window in which the sender is notified otherwise, or has just reduced.
 func TestEchoWindow(t *testing.T) {
 	echoed := func(p *packet.Packet) { p.TCP.Flags |= packet.ECE }
 	for _, x := range []struct {
@@ -150,9 +150,10 @@ func TestEchoWindow(t *testing.T) {
 	}
 }
 
-// Who has not negotiated ECN gets none: no segment with ECT(0), or one with ECT(1) or AE; nor a flow whose
-// acknowledgements take another way, nor one of another port. Other transports keep their NACKs.
-func TestEchoNobody(t *testing.T) {
+// TestEcho_SkipsFlowsWithoutClassicECN checks that flows without classic ECN get no echo: segments without ECT(0), or
+// with ECT(1) or AE. So do flows with acknowledgements over another path, or of another port. Other transports keep
+// their NACKs.
+func TestEcho_SkipsFlowsWithoutClassicECN(t *testing.T) {
 	tos := func(x uint8) func(p *packet.Packet) { return func(p *packet.Packet) { p.TOS = x } }
 	ae := func(p *packet.Packet) { p.TCP.Present |= packet.HasAE }
 	none := func(*packet.Packet) {}
@@ -192,8 +193,8 @@ func TestEchoNobody(t *testing.T) {
 	}
 }
 
-// Elephants are told before anything is lost, and by the table of the heaviest, once in a window each; mice only where
-// nack says all.
+// TestEchoElephants checks that elephants are notified before a loss, and by the table of the heaviest, once in a
+// window each. Mice are notified only with nack: all.
 func TestEchoElephants(t *testing.T) {
 	r := newRig(t, setup{ports: 3, queues: 3, given: []string{"form", "ece", "memory", "200kB", "early", "10%", "nack",
 		"elephants", "duration", "100us"}})
@@ -221,8 +222,8 @@ func TestEchoElephants(t *testing.T) {
 	}
 }
 
-// The table's size is fixed. Mice displace each other, the one that has been silent longest first, and no elephant that
-// has sent within n·d, however many there are: no flood takes an elephant's place.
+// TestEchoTable checks that the table's size is fixed. Mice displace each other, the longest silent one first, but no
+// elephant that has sent within n·d, for any number of mice: no flood takes an elephant's place.
 func TestEchoTable(t *testing.T) {
 	e := newEchoes(false)
 	const key = 77
@@ -267,8 +268,9 @@ func TestEchoTable(t *testing.T) {
 	}
 }
 
-// Who forges acknowledgements or data with a victim's addresses makes the switch send nothing that he could not send
-// himself: what is copied has passed. A forged end of data keeps copies away for a second at most.
+// TestEchoForged checks that a forger of acknowledgements or data with a victim's addresses makes the switch send only
+// packets that the forger could send as well, because a copied packet has passed. A forged end of data prevents copies
+// for at most a second.
 func TestEchoForged(t *testing.T) {
 	r := newRig(t, echoing("nack_budget", "0"))
 	r.come(0, 0, r.data(1, 2, 9, 0, 1000))

@@ -88,7 +88,7 @@ func TestDetector_MatchesFigure2(t *testing.T) {
 		true}, AllWindows: {false, false, false}, AnyWindow: {false, true, true}})
 }
 
-// How the current window counts, and windows with little traffic (Detector).
+// TestPartialWindow checks how the current window counts, and windows with little traffic (Detector).
 func TestPartialWindow(t *testing.T) {
 	const T = 1000
 	for _, c := range []struct {
@@ -198,8 +198,8 @@ func detection(form Form, n int, x, threshold, phase, floor float64) float64 {
 	}
 }
 
-// How long a new elephant is a mouse: the formula, and what the sketch and F need with packets of
-// 200 bytes at 1 Gb/s, n = 4, d = 10 milli, θ = 5 %, floor 20 kB, least 0.
+// TestDetectionTime checks how long a new elephant is a mouse: the formula, and the needs of the sketch and F with
+// packets of 200 bytes at 1 Gb/s, n = 4, d = 10 milli, θ = 5 %, floor 20 kB, least 0.
 func TestDetectionTime(t *testing.T) {
 	const n, threshold, frame, d, phases = 4, 0.05, 200, 10 * milli, 6
 	const gap = 1600 * unit.Nanosecond
@@ -251,8 +251,8 @@ func TestDetectionTime(t *testing.T) {
 	testkit.Golden(t, "detection.txt", table.String())
 }
 
-// A flow that stops is no elephant n windows later, by any form; the latest of them are average
-// and any window.
+// TestElephantsEnd checks that a flow that stops is no elephant n windows later, by any form. The latest forms are
+// average and any window.
 func TestElephantsEnd(t *testing.T) {
 	for form := range FormCount {
 		s := NewSketch(SketchConfig{Windows: 4, Duration: 10 * milli, Width: 1 << 12, Depth: 3, Bits: 32})

@@ -7,8 +7,8 @@ import (
 	"weir/papers/ncf"
 )
 
-// A memory of 100 kB with the paper's shares: elephants alone may have 95 % of it, and a
-// mouse that comes then takes back what it needs.
+// ExampleMemory divides 100 kB by the paper's shares: elephants without mice may fill 95 %, and a mouse that arrives
+// then reclaims the memory it needs.
 func ExampleMemory() {
 	m, err := ncf.NewMemory(ncf.MemoryConfig{
 		Size: 100_000, Reserved: [ncf.ClassCount]float64{ncf.Control: 0.05, ncf.Mice: 0.1, ncf.Elephants: 0.1},

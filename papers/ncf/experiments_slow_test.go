@@ -9,7 +9,8 @@ import (
 	"weir/study/plan"
 )
 
-// The claims that the quick variants must hold. docs/papers/ncf.md has the other results, and what fails.
+// TestExperiments_QuickMechanismsHold checks the claims that the quick variants must fulfil. docs/papers/ncf.md has the
+// other results, and the failures.
 func TestExperiments_QuickMechanismsHold(t *testing.T) {
 	for name, claims := range map[string][]string{
 		"incast": {"incast.drop-times-out", "incast.no-timeouts", "incast.no-timeouts-rdma", "incast.completes",
@@ -29,8 +30,8 @@ func TestExperiments_QuickMechanismsHold(t *testing.T) {
 	}
 }
 
-// Every experiment is valid, also its quick variant, which keeps every scheme and both ends
-// of every other sweep, with one seed.
+// TestExperimentsLoad: every experiment is valid, also its quick variant, which keeps every scheme and both ends of
+// every other sweep, with one seed.
 func TestExperimentsLoad(t *testing.T) {
 	for _, e := range library().Experiments() {
 		src, err := library().OpenExperiment(e.Name)

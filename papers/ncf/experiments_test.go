@@ -61,8 +61,8 @@ func library() *experiment.Registry {
 	}
 }
 
-// The quick variant of every experiment has one seed, or eight where the lab has one, every scheme, and both ends of
-// every other sweep.
+// TestQuickKeepsEnds: the quick variant of every experiment has one seed, or eight where the lab has one, every scheme,
+// and both ends of every other sweep.
 func TestQuickKeepsEnds(t *testing.T) {
 	for _, e := range library().Experiments() {
 		sweep, quick := runtest.ReadVariants(t, library(), e.Name)
@@ -105,8 +105,8 @@ func mechanisms(t *testing.T, name string, o experiment.Options, claims ...strin
 	}
 }
 
-// 64 senders into a shallow buffer: NACKs spare them timeouts, and nobody storms. How fast that is, against whom and
-// with which windows, is for the claims to say. TestExperiments_QuickMechanismsHold has every scheme.
+// TestIncast_NacksPreventTimeouts checks 64 senders into a shallow buffer: NACKs avoid timeouts without a storm. The
+// claims cover the speed, the competitors and the windows. TestExperiments_QuickMechanismsHold has every scheme.
 func TestIncast_NacksPreventTimeouts(t *testing.T) {
 	mechanisms(t, "incast", experiment.Options{Quick: true, Set: []string{"senders=64", "buffer=97KB",
 		"scheme=[drop, ncf, " +

@@ -19,8 +19,9 @@ func TestInternetLot(t *testing.T) {
 		"lot.no-starvation-early", "lot.mice", "lot.mice-fq", "lot.timeouts")
 }
 
-// Who heeds NACKs has at least 0.9 of its half beside senders that do not know them, whose half is whole, too; without
-// trimming first, and with notices to all of the heaviest, it has less.
+// TestPartial_RespondingFlowsKeepTheirHalf checks that a flow that responds to NACKs keeps at least 0.9 of its fair
+// half next to flows that ignore them, and they keep theirs. Without trimming first, and with notices to all of the
+// heaviest, it has less.
 func TestPartial_RespondingFlowsKeepTheirHalf(t *testing.T) {
 	mechanisms(t, "partial", experiment.Options{Set: []string{"cc=[cubic, reno]", "who=[half_loss, half_loss_literal]"}},
 		"partial.knowing-loss", "partial.unmodified", "partial.trimmed-first")
@@ -31,7 +32,7 @@ func TestPartialPath(t *testing.T) {
 		"path.first", "path.second", "path.throughput", "path.queue")
 }
 
-// §4.4 at four round trips: half of the port, with a flood of twice as much.
+// TestMiceAttack checks NCF §4.4 at four round trips: half of the port, with a flood of twice as much.
 func TestMiceAttack(t *testing.T) {
 	mechanisms(t, "attack", experiment.Options{Quick: true}, "attack.half", "attack.half-supply", "attack.sound",
 		"attack.drop",

@@ -6,8 +6,9 @@ import (
 	"weir/study/experiment"
 )
 
-// NDP's flight does not fall, since its receivers pace by PULLs: reaction.ndp is undecided.
-// Claims at a round trip of 10 ms, and the way of NACKs at 200 ms. TestReactionFull has all round trips.
+// TestReaction_MechanismsHoldAtTwoRoundTrips checks the claims at a round trip of 10 ms, and the path of NACKs at 200
+// ms. NDP's flight does not fall, because its receivers pace by PULLs, so reaction.ndp is undecided. TestReactionFull
+// has all round trips.
 func TestReaction_MechanismsHoldAtTwoRoundTrips(t *testing.T) {
 	mechanisms(t, "reaction", experiment.Options{Quick: true, Set: []string{"rtt=10ms", "duration=2s"}},
 		"reaction.drop", "reaction.ecn", "reaction.ecn-early", "reaction.cnp", "reaction.fast-cnp",
@@ -17,8 +18,8 @@ func TestReaction_MechanismsHoldAtTwoRoundTrips(t *testing.T) {
 		"duration=2s"}}, "reaction.way")
 }
 
-// Of controllers two claims are open: BBR's pacing falls with the recovery that a loss brings, and DCQCN goes on from
-// what is offered where others do from what was delivered.
+// TestControllers_MechanismsHold checks the controllers' claims, except two open ones: BBR's pacing falls in the
+// recovery after a loss, and DCQCN continues from the offer where others continue from the delivered rate.
 func TestControllers_MechanismsHold(t *testing.T) {
 	mechanisms(t, "controllers", experiment.Options{Quick: true},
 		"controllers.loss", "controllers.loss-window", "controllers.resend", "controllers.resend-full",

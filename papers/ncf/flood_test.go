@@ -9,8 +9,9 @@ import (
 	"weir/core/unit"
 )
 
-// The error of what a port sends is relative to that, whatever arrives: with 300 flows that bring ten times what the
-// port sends and lose 95 %, at most delta of the answers is off by more than epsilon of what is sent.
+// TestErrorOfForwarded checks that the error about a port's traffic is relative to the port's sent bytes, for any
+// arrivals. With 300 flows that bring ten times those bytes and lose 95 %, at most delta of the answers is off by more
+// than epsilon of the sent bytes.
 func TestErrorOfForwarded(t *testing.T) {
 	const epsilon, delta, flows, windows, each = 0.01, 0.01, 300, 4, 100_000
 	width, depth := Dimensions(epsilon, delta)
@@ -61,10 +62,10 @@ func (c classes) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	return dataplane.Accept
 }
 
-// A flow's share is one of what the port can send, however much more a flood brings: a flow with 8 % of the port is an
-// elephant, and the 300 flows that bring ten times what it sends are mice. Elephants that respond to NACKs stay
-// elephants in the flood, also below the threshold, and no longer than that, and with half of it they become elephants
-// there. Datagrams, about which no NACK is sent, do not.
+// TestElephantsInFlood checks that a flow's share is relative to the port's capacity in any flood. A flow with 8 % of
+// the port is an elephant, and the 300 flows that bring ten times the port's rate are mice. Elephants that respond to
+// NACKs stay elephants in the flood, also below the threshold, but no longer, and with half of it they become elephants
+// there. Datagrams, which cause no NACKs, do not.
 func TestElephantsInFlood(t *testing.T) {
 	const flows, gap = 300, 8528 * unit.Nanosecond // of frames of 1066 B at 1 Gb/s
 	for _, x := range []struct {
@@ -150,8 +151,8 @@ func (o *offerSpy) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdi
 	return dataplane.Accept
 }
 
-// A mouse that was an elephant within n windows is offered an elephant's part, with which it becomes one again. With a
-// mouse's part, one of hundreds, it would not. That is what it is offered later.
+// TestWayBack checks that a mouse that was an elephant within n windows is offered an elephant's part, with which it
+// becomes one again. A mouse's part, one of hundreds, would not suffice. It is offered that later.
 func TestWayBack(t *testing.T) {
 	for _, x := range []struct {
 		name  string

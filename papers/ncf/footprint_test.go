@@ -41,7 +41,7 @@ var whereState = map[reflect.Type]map[string]string{
 	reflect.TypeFor[allowance](): {"owed": "NACKs of flows", "totalOwed": "", "credit": "", "turn": ""},
 }
 
-// The footprint has all the state that there is: a new field has to say where it is.
+// TestFootprintHasAllState checks that the footprint has all state: a new field must declare its place.
 func TestFootprintHasAllState(t *testing.T) {
 	names := map[string]bool{"": true}
 	for _, s := range []setup{{given: []string{"coalesce", "50us", "change", "flowlet"}},
@@ -67,7 +67,7 @@ func TestFootprintHasAllState(t *testing.T) {
 	}
 }
 
-// Sizes by hand, of two ports and the traffic of unknown ports, n = 4, N = 20.
+// TestFootprintSizes: sizes by hand, of two ports and the traffic of unknown ports, n = 4, N = 20.
 func TestFootprintSizes(t *testing.T) {
 	for _, x := range []struct {
 		given []string
@@ -120,7 +120,8 @@ func TestFootprintSizes(t *testing.T) {
 	}
 }
 
-// A flow that is unresponsive costs a look at the table for each packet; the number of flows is a logarithm.
+// TestFootprintBreaks checks that an unresponsive flow costs a look-up in the table for each packet, and the number of
+// flows a logarithm.
 func TestFootprintBreaks(t *testing.T) {
 	count := func(kind dataplane.OperationKind, given ...string) (n int) {
 		r := newRig(t, setup{ports: 2, queues: 3, given: append([]string{"memory", "100kB"}, given...)})
@@ -141,8 +142,8 @@ func TestFootprintBreaks(t *testing.T) {
 	}
 }
 
-// A sketch of n = 4 windows and five rows that counts arrivals alone has 43,568 bytes, 11 reads of registers and 21
-// operations a packet. Counting drops as well may at most double each.
+// TestFootprintOfDrops checks that counting drops at most doubles each cost. A sketch of n = 4 windows and five rows
+// that counts only arrivals has 43,568 bytes, 11 reads of registers and 21 operations a packet.
 func TestFootprintOfDrops(t *testing.T) {
 	r := newRig(t, setup{ports: 1, queues: 3, given: []string{"memory", "100kB", "sketch", "switch"}})
 	size, reads, operations := 0, 0, 0

@@ -8,8 +8,8 @@ import (
 	"weir/core/packet"
 )
 
-// §5: the switch's identity is in a notice only on request, in either form and of every transport, one by one and
-// combined, about losses and to the N heaviest.
+// TestProgram_SignsNacksOnRequest checks NCF §5: the switch's identity is in a notice only on request, in either form
+// and of every transport, single and combined, about losses and to the N heaviest.
 func TestProgram_SignsNacksOnRequest(t *testing.T) {
 	for _, form := range []string{"tcp_option", "extension"} {
 		for _, transport := range []uint8{packet.ProtoTCP, packet.ProtoRDMA, packet.ProtoUDP} {
@@ -50,7 +50,8 @@ func whoTells(t *testing.T, wire bool, transport uint8, given ...string) map[uin
 	return who
 }
 
-// The memory keeps room for control packets of controlFrame: no NACK is larger, and the largest is as large.
+// TestControlFrame: the memory keeps room for control packets of controlFrame: no NACK is larger, and the largest is as
+// large.
 func TestControlFrame(t *testing.T) {
 	largest := int32(0)
 	for _, version := range []uint8{4, 6} {

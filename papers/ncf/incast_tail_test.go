@@ -10,8 +10,8 @@ import (
 	"weir/study/run"
 )
 
-// §4.3, incast: in each seed the last flow ends within 1.5 times what the link needs for all flows, so that no sender
-// waits for a delayed ACK of 40 ms after its whole flight was NACKed.
+// TestIncastTail checks NCF §4.3, incast: in each seed the last flow ends within 1.5 times the link's time for all
+// flows. So no sender waits for a delayed ACK of 40 ms after its complete flight was NACKed.
 func TestIncastTail(t *testing.T) {
 	for _, c := range []struct {
 		rate, delay, trip string

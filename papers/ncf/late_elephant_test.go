@@ -10,9 +10,10 @@ import (
 	"weir/study/run"
 )
 
-// §4.4, beyond the text: flows that respond to NACKs and begin in a flood of datagrams, at two and ten times the port's
-// rate, leave the mice's queue and have most of the elephants' half, by loss too. Each has a quarter of its part or
-// more. Without room that the flood leaves to other mice, they have a thousandth of the port.
+// TestElephantsBeginInFlood checks a case beyond NCF §4.4: flows that respond to NACKs and start in a flood of
+// datagrams, at two and ten times the port's rate, leave the mice's queue and get most of the elephants' half, also by
+// loss. Each has a quarter of its part or more. Without the room that the flood leaves to other mice, they have a
+// thousandth of the port.
 func TestElephantsBeginInFlood(t *testing.T) {
 	for _, c := range []struct {
 		flows int

@@ -46,8 +46,8 @@ func take(m *Memory, now unit.Time, c Class, n int) (taken int) {
 	return taken
 }
 
-// BS'19 §4.2: "to allow mice and/or elephant flows to use up almost all available memory (up to
-// a limit, e.g., 95%)", "if there are no other packets in the switch".
+// TestMemoryOnDemand checks BS'19 §4.2: "to allow mice and/or elephant flows to use up almost all available memory (up
+// to a limit, e.g., 95%)", "if there are no other packets in the switch".
 func TestMemoryOnDemand(t *testing.T) {
 	for _, c := range []Class{Mice, Elephants} {
 		m := memory(t, nil)
@@ -71,8 +71,8 @@ func TestMemoryOnDemand(t *testing.T) {
 	}
 }
 
-// §4.2: reservations work only when memory is the bottleneck, and then to the full: whoever
-// has less than what it is entitled to takes from who has more.
+// TestMemory_ReservationsReclaimWhenFull checks NCF §4.2: reservations act only when memory is the bottleneck, and then
+// fully. A class below its entitlement takes memory from a class above it.
 func TestMemory_ReservationsReclaimWhenFull(t *testing.T) {
 	m := memory(t, func(c *MemoryConfig) { c.Spike = 0 }) // 10 + 37.5 of 95 each
 	take(m, 0, Elephants, 200)
@@ -93,8 +93,8 @@ func TestMemory_ReservationsReclaimWhenFull(t *testing.T) {
 	}
 }
 
-// §4.4: tilting the allocation: to mice for incast, to elephants for throughput. The
-// reservations stay.
+// TestMemory_TiltShiftsEntitlement checks NCF §4.4, tilting the allocation: to mice for incast, to elephants for
+// throughput. The reservations stay.
 func TestMemory_TiltShiftsEntitlement(t *testing.T) {
 	for _, c := range []struct {
 		tilt            float64
@@ -108,8 +108,8 @@ func TestMemory_TiltShiftsEntitlement(t *testing.T) {
 	}
 }
 
-// §4.4: a spike of mice takes memory from the elephants down to their reservation, for a short
-// time: a quarter of n·d here, 1 ms of 4. Then the balance is restored, until mice have kept to it for n windows.
+// TestSpikeLimit checks NCF §4.4: a spike of mice takes memory from the elephants down to their reservation, for a
+// short time: a quarter of n·d here, 1 ms of 4. Then the balance is restored, until mice have kept it for n windows.
 func TestSpikeLimit(t *testing.T) {
 	m := memory(t, nil)
 	take(m, 0, Elephants, 200)
@@ -165,8 +165,8 @@ func TestSpikeLimit(t *testing.T) {
 	}
 }
 
-// When a spike begins and ends: mice that fall back to their balance, or whose time is over, do not
-// use it up; elephants that are refused what mice have beyond it begin one.
+// TestSpikeClock checks when a spike begins and ends. Mice that fall back to their balance, or are out of time, do not
+// use the time up. A refusal to elephants because of mice above their balance begins a spike.
 func TestSpikeClock(t *testing.T) {
 	spike := func() *Memory {
 		m := memory(t, nil)
@@ -200,7 +200,8 @@ func TestSpikeClock(t *testing.T) {
 	}
 }
 
-// Memory is taken from the class that exceeds its claim most.
+// TestMemory_SelectsVictimWithMaxExcess checks that memory is taken from the class with the maximum excess over its
+// claim.
 func TestMemory_SelectsVictimWithMaxExcess(t *testing.T) {
 	for _, c := range []struct {
 		control, elephants int
@@ -216,8 +217,8 @@ func TestMemory_SelectsVictimWithMaxExcess(t *testing.T) {
 	}
 }
 
-// §4.4: once the budget of mice is spent, elephants may have all of the memory but the mice's reservation; before,
-// their balance of it.
+// TestMemoryInFlood checks NCF §4.4: when the mice's budget is spent, elephants may use all memory except the mice's
+// reservation; before, their balance of it.
 func TestMemoryInFlood(t *testing.T) {
 	for _, x := range []struct {
 		flooded bool
@@ -242,7 +243,8 @@ func TestMemoryInFlood(t *testing.T) {
 	}
 }
 
-// Congestion begins at 95 % or with a refusal, and ends below 50 % (ours).
+// TestMemory_CongestionHasHysteresis checks Weir's rule that congestion begins at 95 % or with a refusal, and ends
+// below 50 %.
 func TestMemory_CongestionHasHysteresis(t *testing.T) {
 	m := memory(t, nil)
 	take(m, 0, Elephants, 94)
@@ -264,8 +266,8 @@ func TestMemory_CongestionHasHysteresis(t *testing.T) {
 	}
 }
 
-// Whatever comes and goes, the books balance, no limit is exceeded, and a class that has
-// less than it is entitled to finds room at once.
+// TestMemoryBooks checks that for any traffic the books balance and no limit is exceeded. A class below its entitlement
+// finds room at once.
 func TestMemoryBooks(t *testing.T) {
 	for seed := range uint64(30) {
 		random := rand.New(rand.NewPCG(seed, 1))
@@ -339,7 +341,7 @@ func TestMemoryErrors(t *testing.T) {
 	}
 }
 
-// The tally has the current window and the n − 1 before it, as the sketch does.
+// TestTally_SumsCurrentWindows: the tally has the current window and the n − 1 before it, as the sketch does.
 func TestTally_SumsCurrentWindows(t *testing.T) {
 	x := newTally(3, ms)
 	x.add(0, 1)

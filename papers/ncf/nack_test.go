@@ -45,9 +45,9 @@ func ip(version uint8) func(p *packet.Packet) {
 	return func(p *packet.Packet) { p.Version = version }
 }
 
-// BS'19 §4.3: a NACK is the trimmed packet with its endpoints switched and a flag, sent to the
-// sender through the highest-priority queue: in either family, for TCP and RDMA, as
-// fields and as bytes, in every framing; its size is that of its headers.
+// TestProgram_NackReturnsTrimmedPacket checks BS'19 §4.3: a NACK is the trimmed packet with its endpoints switched and
+// a flag, sent to the sender through the highest-priority queue. It holds in either family, for TCP and RDMA, as fields
+// and as bytes, in every framing; its size is its headers'.
 func TestProgram_NackReturnsTrimmedPacket(t *testing.T) {
 	for _, version := range []uint8{4, 6} {
 		for _, transport := range []uint8{packet.ProtoTCP, packet.ProtoRDMA} {
@@ -104,8 +104,8 @@ func TestProgram_NackReturnsTrimmedPacket(t *testing.T) {
 	}
 }
 
-// A NACK is routed like any packet: with asymmetric paths it does not go back by the port by
-// which the data came.
+// TestAsymmetricReturn checks that a NACK is routed like any packet: with asymmetric paths it does not return through
+// the port by which the data arrived.
 func TestAsymmetricReturn(t *testing.T) {
 	r := newRig(t, func() setup { s := tight(); s.via = map[packet.Addr]packet.PortID{1: 2}; return s }())
 	at := map[packet.PortID]int{}
@@ -121,8 +121,8 @@ func TestAsymmetricReturn(t *testing.T) {
 	}
 }
 
-// What carries no payload of a flow is plainly dropped, and a NACK that finds no room dies
-// (§4.3: "NACKs can be dropped"): it is never answered by one.
+// TestNotAnswered checks that packets without a flow's payload are simply dropped. A NACK without room is dropped (NCF
+// §4.3: "NACKs can be dropped") and never answered by another.
 func TestNotAnswered(t *testing.T) {
 	notice := func(p *packet.Packet) {
 		p.Kind, p.Payload = packet.Nack, 0
@@ -160,9 +160,9 @@ func TestNotAnswered(t *testing.T) {
 	}
 }
 
-// UDP has no sequence number in its header: by default nobody is told. Where senders are
-// udp_controlled a NACK quotes the first 8 bytes, which have the datagram's number (ours,
-// as RFC 792 quotes 64 bits), as fields and as bytes.
+// TestProgram_NacksUDPOnRequest checks UDP, which has no sequence number in its header: by default no sender is
+// notified. For senders of udp_controlled a NACK quotes the first 8 bytes, which have the datagram's number (Weir's
+// rule, as RFC 792 quotes 64 bits), as fields and as bytes.
 func TestProgram_NacksUDPOnRequest(t *testing.T) {
 	var seqs [2][]int64
 	for i, wire := range []bool{false, true} {
@@ -194,7 +194,8 @@ func TestProgram_NacksUDPOnRequest(t *testing.T) {
 	}
 }
 
-// §4.1, §5 have NACKs for elephants only, §4.3 for whatever is trimmed: an option.
+// TestNackElephantsOnly checks the option between NACKs only for elephants (NCF §4.1, NCF §5) and for every trimmed
+// packet (NCF §4.3).
 func TestNackElephantsOnly(t *testing.T) {
 	for _, c := range []struct {
 		nack                string
@@ -235,8 +236,8 @@ func (l limiter) Admit(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	return dataplane.Accept
 }
 
-// "congestion …, marked by the lack of available memory" (§4.3): whoever finds it lacking; and
-// nothing else is.
+// TestProgram_NacksOnlyLackOfMemory checks "congestion …, marked by the lack of available memory" (NCF §4.3): only a
+// packet that finds memory lacking causes a NACK.
 func TestProgram_NacksOnlyLackOfMemory(t *testing.T) {
 	for why := dataplane.Malformed; why < dataplane.Reasons; why++ {
 		s := tight()
@@ -254,8 +255,8 @@ func TestProgram_NacksOnlyLackOfMemory(t *testing.T) {
 	}
 }
 
-// Demand is what the flow has sent through the switch in the last n·d, supply what the port has for
-// one elephant: the target without mice and control, at least the elephants' guarantee (ours).
+// TestSupplyAndDemand checks that demand is the flow's traffic through the switch in the last n·d. Supply is the port's
+// capacity for one elephant: the target without mice and control, at least the elephants' guarantee (Weir's rule).
 func TestSupplyAndDemand(t *testing.T) {
 	for _, count := range []string{"bytes", "packets"} {
 		t.Run(count, func(t *testing.T) {
@@ -297,8 +298,8 @@ func supplyAndDemand(t *testing.T, count string) {
 	}
 }
 
-// With max_min what an elephant does not want is the others': of 900 Mb/s one sends 106.6, and the other is
-// offered the rest, where with equal shares it is half.
+// TestMaxMin checks that with max_min the part that an elephant does not use is the others'. Of 900 Mb/s one sends
+// 106.6, and the other is offered the rest; with equal shares it is half.
 func TestMaxMin(t *testing.T) {
 	frame := 1066 * 8 / 80e-6
 	for supply, want := range map[string]float64{"equal": 0.45e9, "max_min": 0.9e9 - frame} {
@@ -326,7 +327,7 @@ func TestMaxMin(t *testing.T) {
 	}
 }
 
-// A mouse is offered an equal share of the target among all flows: an incast may have no elephant.
+// TestSupplyOfMice: a mouse is offered an equal share of the target among all flows: an incast may have no elephant.
 func TestSupplyOfMice(t *testing.T) {
 	r := newRig(t, tight())
 	for i := range 8 { // each has come before the first one finds no room
@@ -346,7 +347,8 @@ func TestSupplyOfMice(t *testing.T) {
 	}
 }
 
-// Max-min: who wants less than an equal share gets that, the others share the rest alike.
+// TestFairShare_IsMaxMin checks max-min: a flow that needs less than an equal share gets that, and the others share the
+// rest equally.
 func TestFairShare_IsMaxMin(t *testing.T) {
 	for _, c := range []struct {
 		left    float64
@@ -360,8 +362,8 @@ func TestFairShare_IsMaxMin(t *testing.T) {
 	}
 }
 
-// "Although we do not combine multiple NACKs to the same source, the overhead … is likely to be
-// limited" (§4.3). Combined ones name the same packets in fewer frames and bytes.
+// TestProgram_CoalescedNacksNameSamePackets checks "Although we do not combine multiple NACKs to the same source, the
+// overhead … is likely to be limited" (NCF §4.3). Combined NACKs name the same packets in fewer frames and bytes.
 func TestProgram_CoalescedNacksNameSamePackets(t *testing.T) {
 	named := func(given ...string) (frames int, bytes int64, names map[string]int, lost uint64) {
 		s := tight(given...)
@@ -415,7 +417,7 @@ func TestProgram_CoalescedNacksNameSamePackets(t *testing.T) {
 		some, someBytes, 2*60*1066)
 }
 
-// What found no room and what was taken back are not combined: a notice has one cause.
+// TestCoalesceCauses checks that refused and reclaimed packets are not combined: a notice has one cause.
 func TestCoalesceCauses(t *testing.T) {
 	r := newRig(t, tight("coalesce", "1ms", "least", "15kB"))
 	now := r.fatten(ms, 1, 2, 9, 30)
@@ -439,7 +441,7 @@ func TestCoalesceCauses(t *testing.T) {
 	}
 }
 
-// A combined NACK leaves in time, when it is full, and when another flow needs its place.
+// TestCoalesceLeaves: a combined NACK leaves in time, when it is full, and when another flow needs its place.
 func TestCoalesceLeaves(t *testing.T) {
 	r := newRig(t, tight("coalesce", "100us", "form", "extension"))
 	var at []unit.Time
@@ -458,11 +460,10 @@ func TestCoalesceLeaves(t *testing.T) {
 	}
 }
 
-// §4.3: "the overhead in sending multiple NACKs is likely to be limited", and they "can be
-// dropped if the network is overly congested": a port of 1 Gb/s is offered so many times its rate
-// by eight flows whose senders do not react, the way back is full of other traffic, which leaves
-// NACKs 5 %, and flows have any number. A table of what they cost and of how many are lost, in both forms; each packet
-// that is gone has been named.
+// TestProgram_NackOverheadIsLimited checks NCF §4.3: "the overhead in sending multiple NACKs is likely to be limited",
+// and they "can be dropped if the network is overly congested". Eight unresponsive flows offer a port of 1 Gb/s several
+// times its rate. Other traffic fills the return path, which leaves NACKs 5 %, and the number of flows varies. The
+// table has the cost of NACKs and their losses, in both forms; each lost packet has been named.
 func TestProgram_NackOverheadIsLimited(t *testing.T) {
 	for _, c := range []struct {
 		form     string
@@ -508,8 +509,8 @@ func TestProgram_NackOverheadIsLimited(t *testing.T) {
 	}
 }
 
-// TCP tells a transmission from another by its time stamp, of which a NACK has one: packets of
-// different stamps are not combined.
+// TestCoalesceStamps checks that packets with different time stamps are not combined: TCP distinguishes transmissions
+// by the stamp, and a NACK has one.
 func TestCoalesceStamps(t *testing.T) {
 	r := newRig(t, tight("coalesce", "1ms"))
 	for i := range 40 {

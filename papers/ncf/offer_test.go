@@ -11,8 +11,8 @@ import (
 	"weir/core/unit"
 )
 
-// Linear counting of the union (Whang, Vander-Zanden, Taylor 1990; the error as in
-// TestSketch_EstimateFlowsWithinTolerance): flows of which each sends in one of the windows only are counted together.
+// TestFlowsUnion checks linear counting of the union (Whang, Vander-Zanden, Taylor 1990; the error as in
+// TestSketch_EstimateFlowsWithinTolerance): flows that each send in only one of the windows are counted together.
 func TestFlowsUnion(t *testing.T) {
 	const w, windows, each = 272, 4, 64
 	s := NewSketch(SketchConfig{Windows: windows, Duration: ms, Width: w, Depth: 5, Bits: 32, Seed: 11})
@@ -27,7 +27,7 @@ func TestFlowsUnion(t *testing.T) {
 	}
 }
 
-// A model that keeps the last window of each cell of the first row agrees, whatever gaps there are.
+// TestFlowsModel compares with a model that stores the last window of each cell of the first row, for any gaps.
 func TestFlowsModel(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	const w, windows = 4096, 5
@@ -53,8 +53,8 @@ func TestFlowsModel(t *testing.T) {
 	}
 }
 
-// The present: the last T, of which the part in the last whole T has its mean rate; bytes of a flow that becomes an
-// elephant are no longer mice's.
+// TestInput_RatesCoverLastInterval checks that the present is the last T; its part in the last whole T has that T's
+// mean rate. Bytes of a flow that becomes an elephant no longer count as mice's.
 func TestInput_RatesCoverLastInterval(t *testing.T) {
 	i := input{span: ms}
 	i.add(ms/2, Mice, 1000)
@@ -117,8 +117,9 @@ func told(t *testing.T, end unit.Time, s setup, streams ...stream) float64 {
 	return float64(notices[0].Supply)
 }
 
-// R = [C − others − β·q/d0]/N, RCP's rate (Dukkipati 2007, §2) with N counted: others are mice and control packets
-// of the present; elephants that have ended are not in N; never above C/N, never below the floor.
+// TestProgram_OfferFollowsRCP checks R = [C − others − β·q/d0]/N, RCP's rate (Dukkipati 2007, §2) with N counted. The
+// others are the present mice and control packets, and ended elephants are not in N. R is never above C/N and never
+// below the floor.
 func TestProgram_OfferFollowsRCP(t *testing.T) {
 	const whole, ever = 0.9e9, unit.Never
 	one := stream{flow: 9, rate: 200e6, to: ever}
@@ -146,7 +147,7 @@ func TestProgram_OfferFollowsRCP(t *testing.T) {
 	}
 }
 
-// With whatever came, offers to a class are not above C together and not below the floor.
+// TestOfferBounds checks that for any traffic the offers to a class are together not above C, and not below the floor.
 func TestOfferBounds(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	for i := range 30 {
@@ -164,7 +165,7 @@ func TestOfferBounds(t *testing.T) {
 	}
 }
 
-// The floor of what elephants are offered is what the scheduler gives them, not what ncf's would.
+// TestOfferFloor checks that the floor of the offer to elephants is the scheduler's, not ncf's.
 func TestOfferFloor(t *testing.T) {
 	streams := []stream{{flow: 9, rate: 200e6, to: unit.Never}, {flow: 11, rate: 900e6, to: unit.Never, control: true}}
 	for _, x := range []struct {
@@ -187,8 +188,8 @@ func TestOfferFloor(t *testing.T) {
 	}
 }
 
-// What all elephants are offered together is what the port has for them, however many they are, and again after some
-// have come or gone.
+// TestOffersAddUp checks that the offers to all elephants together equal the port's capacity for them, for any number,
+// and again after some have started or ended.
 func TestOffersAddUp(t *testing.T) {
 	for _, x := range []struct {
 		name           string

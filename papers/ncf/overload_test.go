@@ -10,9 +10,9 @@ import (
 	"weir/core/unit"
 )
 
-// The rule that separates honest mice from a flood, by constant inputs as multiples of the port's rate: up to 0.95 of
-// it there is no overload. Above, it begins after as long as the levels take, whatever rate and n·d are. It ends when
-// mice bring what the port can carry.
+// TestOverloadLevels checks the rule that separates honest mice from a flood, by constant inputs as multiples of the
+// port's rate: up to 0.95 there is no overload. Above, it begins after the levels' time, for any rate and n·d. It ends
+// when mice bring no more than the port's capacity.
 func TestOverloadLevels(t *testing.T) {
 	for _, x := range []struct {
 		input  float64
@@ -54,7 +54,8 @@ func TestOverloadLevels(t *testing.T) {
 	}
 }
 
-// Where a mouse is much of what the port sends in n·d, the levels hold so many flows of the smallest elephant's size.
+// TestOverloadOfSlowPorts checks ports where a mouse is a large part of the traffic in n·d: the levels then count flows
+// of the smallest elephant's size.
 func TestOverloadOfSlowPorts(t *testing.T) {
 	for _, x := range []struct{ burst, least, want float64 }{
 		{119e3, 30e3, 0}, {121e3, 30e3, 1}, {3e3, 500, 0}, {3.3e3, 500, 1},
@@ -70,9 +71,9 @@ func TestOverloadOfSlowPorts(t *testing.T) {
 	}
 }
 
-// §4.2, "as needed", by open loops: mice that ask for what the port can carry have it, and elephants have the rest;
-// mice that ask for more have half. With bandwidth: equal, and with schedulers that have equal parts only, they have
-// half in either case.
+// TestBandwidthAsNeeded checks NCF §4.2, "as needed", by open loops: mice within the port's capacity get it, and
+// elephants the rest. Mice that offer more get half. With bandwidth: equal, and with schedulers that only have equal
+// parts, they get half in either case.
 func TestBandwidthAsNeeded(t *testing.T) {
 	for _, x := range []struct {
 		name        string

@@ -9,8 +9,8 @@ import (
 	"weir/core/unit"
 )
 
-// A buffer that is full while memory has room: reservations and balance hold for what the buffer holds, in a pool and
-// with more memory a port, in bytes and in packets; nobody else's elephants pay for that.
+// TestBuffersBelowMemory checks a buffer that is full while memory has room: reservations and balance apply to the
+// buffer, in a pool and with more memory per port, in bytes and in packets. Other ports' elephants do not pay for it.
 func TestBuffersBelowMemory(t *testing.T) {
 	for _, x := range []struct {
 		name  string
@@ -64,7 +64,7 @@ func TestBuffersBelowMemory(t *testing.T) {
 	}
 }
 
-// In a pool early is about the elephants of the port: those of another one tell nobody.
+// TestEarlyOfPort checks that in a pool early concerns the port's elephants: those of another port cause no notice.
 func TestEarlyOfPort(t *testing.T) {
 	for _, x := range []struct {
 		name string
@@ -90,8 +90,8 @@ func TestEarlyOfPort(t *testing.T) {
 	}
 }
 
-// Notices of which nothing is lost take from a flow's NACKs, too: whatever senders do, and however often elephants are
-// told, all are at most twice the packets that leave, and a first flight.
+// TestNoticesSpend checks that notices without a loss use a flow's NACKs, too. For any senders and any number of
+// notices, all are at most twice the departed packets, and a first flight.
 func TestNoticesSpend(t *testing.T) {
 	for _, given := range [][]string{{"every", "1us", "tell", "all"}, {"every", "1us", "early", "5%", "top", "0"}} {
 		r, data, nacks, _, _ := hostile(t, setup{ports: 2, queues: 3, rate: unit.Gbps,
@@ -103,7 +103,8 @@ func TestNoticesSpend(t *testing.T) {
 	}
 }
 
-// Ports whose rate is in packets have the budgets of what they send in n·d, of full frames.
+// TestBudgetsInPackets checks that ports with a rate in packets have the budgets of the full frames that they send in
+// n·d.
 func TestBudgetsInPackets(t *testing.T) {
 	probe := &watchFlood{}
 	r := newRig(t, setup{ports: 2, queues: 3, packets: 10_000, scheduler: func() tm.Scheduler { return tm.NewStrict() },

@@ -24,8 +24,8 @@ func TestDocNamesTests(t *testing.T) {
 		"../../worlds/sim", "../../e2e")
 }
 
-// §4.2: "one for elephant flows, one for mice, and one for control packets"; and with other
-// numbers of queues (ours).
+// TestProgram_SelectsQueuesByClass checks NCF §4.2, "one for elephant flows, one for mice, and one for control
+// packets", and other numbers of queues (Weir's rule).
 func TestProgram_SelectsQueuesByClass(t *testing.T) {
 	for _, c := range []struct {
 		queues                  int
@@ -97,7 +97,7 @@ func (again) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	return dataplane.Accept
 }
 
-// A packet counts once, however often it passes the ingress.
+// TestCountedOnce checks that a packet counts once, for any number of passes through the ingress.
 func TestCountedOnce(t *testing.T) {
 	r := newRig(t, setup{ports: 2, queues: 3, after: []dataplane.Program{again{}}, given: []string{"memory", "100kB"}})
 	p := r.data(1, 2, 9, 0, 1000)
@@ -109,7 +109,8 @@ func TestCountedOnce(t *testing.T) {
 	}
 }
 
-// acks: mice puts acknowledgements beside mice; feedback of the network stays control.
+// TestProgram_AcksJoinMice checks that acks: mice queues acknowledgements with mice. Feedback of the network stays
+// control.
 func TestProgram_AcksJoinMice(t *testing.T) {
 	spy, queues := &spy{}, []uint8{}
 	spy.see = func(_ *packet.Packet, queue uint8) { queues = append(queues, queue) }
@@ -123,8 +124,8 @@ func TestProgram_AcksJoinMice(t *testing.T) {
 	}
 }
 
-// §4.4: spikes of mice reclaim memory from the elephants' queue, "and send [NACKs] to the sender via
-// the control queue"; elephants keep their reservation.
+// TestProgram_MiceReclaimElephantMemory checks NCF §4.4: spikes of mice reclaim memory from the elephants' queue, "and
+// send [NACKs] to the sender via the control queue". Elephants keep their reservation.
 func TestProgram_MiceReclaimElephantMemory(t *testing.T) {
 	for _, pool := range []string{PerPort, PerSwitch} {
 		r := newRig(t, setup{ports: 3, queues: 3, given: []string{"memory", "100kB", "pool", pool, "least", "15kB",
@@ -168,7 +169,7 @@ func TestProgram_MiceReclaimElephantMemory(t *testing.T) {
 	}
 }
 
-// With several queues of elephants the longest one gives way, whichever it is.
+// TestReclaimLongest checks that with several queues of elephants the longest gives way.
 func TestReclaimLongest(t *testing.T) {
 	for _, first := range []bool{true, false} { // the long one comes first among the queues
 		r := newRig(t, setup{ports: 4, queues: 8, given: []string{"memory", "100kB", "least", "15kB", "top", "0"}})
@@ -201,8 +202,9 @@ func TestReclaimLongest(t *testing.T) {
 	}
 }
 
-// Random traffic through a real switch: the books balance after each packet (rig.check), every packet
-// is sent or dropped, each that is dropped for want of memory is named once, and a wired copy gives the same.
+// TestProgram_BooksBalanceUnderRandomTraffic runs random traffic through a real switch. The books balance after each
+// packet (rig.check) and every packet is sent or dropped. Each packet dropped for lack of memory is named once, and a
+// wired copy gives the same result.
 func TestProgram_BooksBalanceUnderRandomTraffic(t *testing.T) {
 	for seed := range uint64(12) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
@@ -324,8 +326,8 @@ func (b *books) balance(count uint64) {
 	}
 }
 
-// The contract of switches and drivers holds with NCF in the switch, but for scripts that
-// count on the class that it gives.
+// TestProgram_HoldsDataplaneContract: the contract of switches and drivers holds with NCF in the switch, but for
+// scripts that count on the class that it gives.
 func TestProgram_HoldsDataplaneContract(t *testing.T) {
 	for _, script := range dataplanetest.Scripts() {
 		if strings.HasPrefix(script.Name, "trimming moves") {
@@ -348,7 +350,7 @@ func TestProgram_HoldsDataplaneContract(t *testing.T) {
 	}
 }
 
-// The paper's numbers are the defaults (§4.1, §4.2, §4.4).
+// TestScheme_DefaultsMatchPaper checks that the paper's numbers are the defaults (NCF §4.1, NCF §4.2, NCF §4.4).
 func TestScheme_DefaultsMatchPaper(t *testing.T) {
 	want := map[string]string{"threshold": "5%", "limit": "95%", "control": "5%", "mice": "10%", "reserve": "10%",
 		"top": "20", "elephants": "average", "signed": "false", "coalesce": "0s", "nack": "all"}
@@ -363,7 +365,7 @@ func TestScheme_DefaultsMatchPaper(t *testing.T) {
 	}
 }
 
-// Nonsense is an error that names what is wrong, never a switch.
+// TestBadInput checks that invalid input is an error that names the cause, and never a switch.
 func TestBadInput(t *testing.T) {
 	site := func(queues int) *dataplane.Site {
 		s := &dataplanetest.Setup{Ports: []dataplanetest.Port{{Rate: unit.LinkRate{Bits: unit.Gbps}, Queues: queues}}}
@@ -424,7 +426,7 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// What code fills in is held to the same ranges, before a switch is made of it.
+// TestOptions_ValidateRejectsOutOfRange checks that values set by code have the same ranges, before a switch is made.
 func TestOptions_ValidateRejectsOutOfRange(t *testing.T) {
 	for name, change := range map[string]func(o *Options){
 		"coalesce":     func(o *Options) { o.Coalesce = -1 },
@@ -460,7 +462,7 @@ func TestOptions_ValidateRejectsOutOfRange(t *testing.T) {
 	}
 }
 
-// Memory that nobody gives is what the port's buffer holds, in bytes or in packets.
+// TestMemoryOfThePort checks that the default memory is the capacity of the port's buffer, in bytes or in packets.
 func TestMemoryOfThePort(t *testing.T) {
 	r := newRig(t, setup{ports: 2, queues: 3, limit: tm.Limit{Bytes: 50_000}})
 	if m := r.g.Memory(1); m.Size() != 50_000 || m.packets {
@@ -484,7 +486,7 @@ func TestMemoryOfThePort(t *testing.T) {
 	}
 }
 
-// The hot path allocates nothing: counting, classes, books, evictions, NACKs.
+// TestNoAllocation checks that the hot path allocates no memory: counting, classes, books, evictions, NACKs.
 func TestNoAllocation(t *testing.T) {
 	for _, given := range [][]string{{}, {"change", "flowlet", "sketch", "switch"}, {"coalesce", "5us"},
 		{"early", "10%", "every", "1us", "nack_budget", "0"}} {

@@ -65,8 +65,8 @@ func reloaded(t *testing.T, mice float64, given []string, reload func(r *rig, si
 
 func asDatagram(p *packet.Packet) { p.Proto = packet.ProtoUDP }
 
-// A reload without ncf takes its scheduling off the ports: elephants have an equal part, as without the program,
-// whatever mice bring. A program of the switch that stays keeps it.
+// TestReloadWithout checks that a reload without ncf removes its scheduling from the ports: elephants have an equal
+// part, as without the program, for any mice. A program that the switch keeps retains it.
 func TestReloadWithout(t *testing.T) {
 	given := []string{"memory", "200kB", "least", "15kB", "duration", "1ms"}
 	for _, mice := range []float64{0.8, 0.9, 3} {
@@ -113,8 +113,8 @@ func (byPort) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	return dataplane.Accept
 }
 
-// An overload goes on over a reload with other parameters: mice have their equal part, and not all of the port for as
-// long as an overload takes to begin.
+// TestReloadInOverload checks that an overload continues over a reload with other parameters. Mice keep their equal
+// part, and do not get all of the port for the time until an overload begins.
 func TestReloadInOverload(t *testing.T) {
 	given := []string{"memory", "200kB", "least", "15kB", "duration", "1ms"}
 	for _, x := range []struct {
@@ -148,8 +148,9 @@ func TestReloadInOverload(t *testing.T) {
 	}
 }
 
-// A reload keeps drops of mice that were not repeated yet, and what flows have sent where the port's d is the same,
-// here with another rate of one port. That port counts its flows from 0, in windows that its rate asks for.
+// TestReloadOfOnePort checks that a reload keeps the drops of mice that were not yet resent, and the flows' counts
+// where the port's d is the same, here with another rate of one port. That port counts its flows from 0, in windows for
+// its rate.
 func TestReloadOfOnePort(t *testing.T) {
 	given := []string{"round_trip", "1ms", "least", "15kB"}
 	const changed = 2

@@ -12,8 +12,9 @@ func segment(i int) *packet.Packet {
 	return &packet.Packet{Proto: packet.ProtoTCP, Seq: int64(i) * 1448, Payload: 1448}
 }
 
-// A notice excuses one arrival of the packet that it is about. A second arrival, packets of other flows, numbers and
-// lengths, and datagrams count. With as many drops as a quarter of the cells, one of eight is replaced.
+// TestRepeats_ExcuseOneArrival checks that a notice excuses one arrival of its packet. A second arrival, packets of
+// other flows, numbers and lengths, and datagrams count. With as many drops as a quarter of the cells, one of eight is
+// replaced.
 func TestRepeats_ExcuseOneArrival(t *testing.T) {
 	const drops = repeatCells / 4
 	for _, x := range []struct {
@@ -51,8 +52,8 @@ func TestRepeats_ExcuseOneArrival(t *testing.T) {
 	}
 }
 
-// A packet counts when it arrives first: mice that repeat are what they are once, however often they repeat, and an
-// overload ends if that is less than the port carries. Packets that are no repeats count.
+// TestOverloadOfRepeats checks that a packet counts at its first arrival: resending mice count once, for any number of
+// repeats, and an overload ends if that is less than the port's capacity. Packets that are no repeats count.
 func TestOverloadOfRepeats(t *testing.T) {
 	const rate, window, size = 1e-4, 1e9, 1000 // 100 bytes per us, n·d of 1 ms
 	for _, x := range []struct {
@@ -96,7 +97,8 @@ func TestOverloadOfRepeats(t *testing.T) {
 	}
 }
 
-// The table bounds the backlog: of four times as many drops as it has cells, at most its cells are known.
+// TestRepeatsOfMany checks that the table bounds the backlog: of four times as many drops as cells, it stores at most
+// its cells.
 func TestRepeatsOfMany(t *testing.T) {
 	r, known := make(repeats, repeatCells), 0
 	const drops = 4 * repeatCells

@@ -53,9 +53,9 @@ func one(port uint16) func(int) uint16 { return func(int) uint16 { return port }
 
 func many(i int) uint16 { return uint16(1000 + i%60_000) }
 
-// §4.2: the scheduler's part of it, without senders that react (TestNoStarvation has them): both want all
-// of the port, and each gets at least its 10 %; here half, for the rest is shared alike. Alone, either has
-// it all.
+// TestSharesOfThePort checks the scheduler's part of NCF §4.2, without responsive senders (TestNoStarvation has them).
+// If both classes fill the port, each gets at least its 10 %; here half, because the rest is shared equally. A single
+// class gets all.
 func TestSharesOfThePort(t *testing.T) {
 	given := []string{"memory", "100kB", "least", "15kB", "duration", "1ms", "threshold", "2%"}
 	rate := float64(unit.Gbps) / 8
@@ -89,9 +89,9 @@ func TestSharesOfThePort(t *testing.T) {
 	}
 }
 
-// §4.4: an attack with many mice drops elephants' packets only for a short time, of n·d or once: then
-// elephants take their balance of the memory back, and have all the time their share of the port if they
-// send at it (TestAttack_MiceLeaveElephantsTheirHalf has senders that react).
+// TestShareOfMemory checks NCF §4.4: an attack with many mice drops elephants' packets only for a short time, of n·d or
+// once. Then elephants take their balance of the memory back, and always keep their share of the port if they send at
+// it (TestAttack_MiceLeaveElephantsTheirHalf has responsive senders).
 func TestShareOfMemory(t *testing.T) {
 	for _, c := range []struct {
 		spike    string
@@ -141,8 +141,8 @@ func TestShareOfMemory(t *testing.T) {
 
 type watcher struct{ see func(now unit.Time) }
 
-// §4.4: during congestion the N heaviest are told although they have no packet in the queue: one
-// for each packet that comes at most, each once in an interval, until it is over.
+// TestTopElephants checks NCF §4.4: during congestion the N heaviest are notified although they have no packet in the
+// queue. Each arriving packet notifies at most one, each once in an interval, until the congestion ends.
 func TestTopElephants(t *testing.T) {
 	given := []string{"memory", "50kB", "least", "15kB", "duration", "10ms", "every", "1ms", "spike", "100%",
 		"mice_budget", "1000%", "tell", "all"}
@@ -223,8 +223,8 @@ func TestTopElephants(t *testing.T) {
 	}
 }
 
-// early: an elephant whose class uses so much of the memory is told when its packet comes, and
-// nothing is lost (ours, after the TNSM follow-up's abstract).
+// TestProgram_EarlyNotifiesWithoutLoss checks early: an elephant in a class with that share of the memory is notified
+// at its packet's arrival, without a loss (Weir's rule, after the TNSM follow-up's abstract).
 func TestProgram_EarlyNotifiesWithoutLoss(t *testing.T) {
 	r := newRig(t, setup{ports: 2, queues: 3, given: []string{"memory", "100kB", "least", "15kB", "early", "20%",
 		"every", "10us"}})
@@ -245,7 +245,8 @@ func TestProgram_EarlyNotifiesWithoutLoss(t *testing.T) {
 	}
 }
 
-// During congestion, too, a packet has one elephant told: early, or the next of the heaviest.
+// TestEarlyAndTop checks that during congestion, too, a packet causes one notice: early, or to the next of the
+// heaviest.
 func TestEarlyAndTop(t *testing.T) {
 	r := newRig(t, setup{ports: 3, queues: 3, given: []string{"memory", "100kB", "least", "15kB", "early", "20%",
 		"every", "1us"}})
@@ -263,10 +264,9 @@ func TestEarlyAndTop(t *testing.T) {
 	}
 }
 
-// §4.2's "maximum of 5 %" and §4.3's fast NACKs: a burst of control frames of 10 % of the port beside
-// saturating mice and elephants, and on an idle port, under no ceiling, one upon contention, a
-// hard one. The ceiling costs delay exactly when there is more than it, the hard one also when
-// the port has nothing else to do.
+// TestControlCeiling checks NCF §4.2's "maximum of 5 %" and NCF §4.3's fast NACKs. A burst of control frames of 10 % of
+// the port meets saturating mice and elephants, and an idle port, under no ceiling, one upon contention, and a hard
+// one. The ceiling costs delay exactly when there is more than it, the hard one also when the port is otherwise idle.
 func TestControlCeiling(t *testing.T) {
 	type result struct{ busy, idle, light unit.Time }
 	results := map[string]result{}

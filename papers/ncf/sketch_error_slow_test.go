@@ -4,5 +4,5 @@ package ncf
 
 import "testing"
 
-// The bound holds for each of eight draws of the hashes.
+// TestErrorBoundSeeds: the bound holds for each of eight draws of the hashes.
 func TestErrorBoundSeeds(t *testing.T) { errorBound(t, 8) }

@@ -50,11 +50,10 @@ func websearch() traffic {
 	}
 }
 
-// Cormode, Muthukrishnan 2005, theorem 1: an answer is never too small, and too large by more
-// than ε·T with probability δ at most. F with more than θ + ε of the total is then never
-// missed and with less than θ − ε rarely alarmed about. The table says how often, over hashes
-// drawn anew, n = 4, θ = 5 %, average; false alarms are of flows that sent in the last window.
-// TestErrorBoundSeeds has more seeds.
+// TestErrorBound checks Cormode, Muthukrishnan 2005, theorem 1: an answer is never too small, and too large by more
+// than ε·T with probability at most δ. F with more than θ + ε of the total is then never missed and with less than θ −
+// ε rarely a false alarm. The table has the frequencies over newly drawn hashes, n = 4, θ = 5 %, average; false alarms
+// are of flows that sent in the last window. TestErrorBoundSeeds has more seeds.
 func TestErrorBound(t *testing.T) { testkit.Golden(t, "sketch_errors.txt", errorBound(t, 3)) }
 
 // errorBound checks the answers of the given number of seeds and returns the table.
@@ -135,9 +134,9 @@ func errorBound(t *testing.T, seeds int) string {
 	return table.String()
 }
 
-// Who knows the hashes makes a mouse an elephant with flows that are mice themselves: for each row
-// two keys that meet the victim's there, with 4 % of the traffic each. With a seed that
-// the attacker does not know they are keys like any others, and the bound holds.
+// TestSketch_SecretSeedDefeatsAdversary checks that an attacker with the hashes makes a mouse an elephant with flows
+// that are mice themselves: for each row two keys that collide with the victim's, with 4 % of the traffic each. With a
+// secret seed they are ordinary keys, and the bound holds.
 func TestSketch_SecretSeedDefeatsAdversary(t *testing.T) {
 	const windows, victim, known, seeds = 4, uint64(0xfeed), uint64(0), 2000
 	width, depth := Dimensions(0.01, 0.01)

@@ -106,8 +106,8 @@ func (e *exact) check(t *testing.T, key uint64, c *FlowEstimate) {
 	}
 }
 
-// The lazily cleared sketch answers as one whose windows were all kept: never less than
-// what came unless a counter is full, for all numbers of windows, gaps and counters.
+// FuzzSketch_MatchesExactModel compares the lazily cleared sketch with one that keeps all windows: never less than the
+// arrived bytes unless a counter is full, for all numbers of windows, gaps and counters.
 func FuzzSketch_MatchesExactModel(f *testing.F) {
 	f.Add(uint8(2), uint8(3), uint8(1), uint8(0), []byte{0, 1, 9, 1, 1, 9, 0, 1, 9, 200, 2, 9, 7, 1, 9})
 	f.Add(uint8(0), uint8(0), uint8(0), uint8(24), []byte{0, 1, 255, 0, 2, 255, 0, 3, 255, 31, 1, 0})
@@ -145,8 +145,8 @@ func FuzzSketch_MatchesExactModel(f *testing.F) {
 	})
 }
 
-// A long run of FuzzSketch_MatchesExactModel's model: bursts, idle times, jumps, and losses, of packets that came
-// within the last windows or before, at any time.
+// TestLazyClearing runs FuzzSketch_MatchesExactModel's model for long: bursts, idle times, jumps, and losses of packets
+// from the last windows or before, at any time.
 func TestLazyClearing(t *testing.T) {
 	type packet struct {
 		at     unit.Time
@@ -187,8 +187,8 @@ func TestLazyClearing(t *testing.T) {
 	}
 }
 
-// Window numbers have 32 bits. Over their end all goes on as before, and a gap that is a
-// multiple of 2³² windows does not bring old counts back.
+// TestWindowNumbersWrap checks that window numbers of 32 bits wrap without effect, and a gap of a multiple of 2³²
+// windows does not bring old counts back.
 func TestWindowNumbersWrap(t *testing.T) {
 	s := NewSketch(SketchConfig{Windows: 3, Duration: 1, Width: 5, Depth: 2, Bits: 32})
 	s.window = 1<<32 - 20
@@ -217,8 +217,8 @@ func TestWindowNumbersWrap(t *testing.T) {
 	}
 }
 
-// With each window number one more cell is touched, so that none is older than there are
-// cells, whatever the traffic touches: numbers do not repeat within a cell's memory.
+// TestNoCellGrowsOld checks that each window number touches one more cell, so no cell is older than the number of
+// cells, for any traffic: numbers do not repeat within a cell's memory.
 func TestNoCellGrowsOld(t *testing.T) {
 	s := NewSketch(SketchConfig{Windows: 4, Duration: milli, Width: 13, Depth: 3, Bits: 32})
 	for i := range 1000 {

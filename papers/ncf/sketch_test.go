@@ -11,7 +11,7 @@ import (
 
 const milli = unit.Millisecond
 
-// Cormode, Muthukrishnan 2005, §3: w = ⌈e/ε⌉, d = ⌈ln(1/δ)⌉.
+// TestDimensions_MatchCountMinBounds checks Cormode, Muthukrishnan 2005, §3: w = ⌈e/ε⌉, d = ⌈ln(1/δ)⌉.
 func TestDimensions_MatchCountMinBounds(t *testing.T) {
 	for _, c := range []struct {
 		epsilon, delta float64
@@ -25,8 +25,8 @@ func TestDimensions_MatchCountMinBounds(t *testing.T) {
 	}
 }
 
-// BS'19 §4.1: c^j counts what came in [(⌊t/d⌋ − j)·d, (⌊t/d⌋ − j + 1)·d), and T_j is the sum
-// over all flows.
+// TestSketch_CountsByWindow checks BS'19 §4.1: c^j counts the arrivals in [(⌊t/d⌋ − j)·d, (⌊t/d⌋ − j + 1)·d), and T_j
+// is the sum over all flows.
 func TestSketch_CountsByWindow(t *testing.T) {
 	for _, packets := range []bool{false, true} {
 		s := NewSketch(SketchConfig{Windows: 3, Duration: 10 * milli, Width: 1 << 12, Depth: 4, Bits: 32, Packets: packets})
@@ -77,8 +77,8 @@ func TestSketch_CountsByWindow(t *testing.T) {
 	}
 }
 
-// Counters stay at 2^Bits − 1: only then a count is too small, and a share with it; totals do
-// not saturate.
+// TestSketch_CountersSaturate checks that counters stay at 2^Bits − 1: only then is a count too small, and a share with
+// it. Totals do not saturate.
 func TestSketch_CountersSaturate(t *testing.T) {
 	for _, bits := range []int{8, 12, 16, 31, 32} {
 		s := NewSketch(SketchConfig{Windows: 2, Duration: milli, Width: 64, Depth: 3, Bits: bits})
@@ -111,9 +111,8 @@ func TestSketch_CountersSaturate(t *testing.T) {
 	}
 }
 
-// The row's hash is strongly universal (Thorup 2015, §3.5): over seeds, keys that differ in any
-// way, however alike, meet in a row with probability 1/w, and a key is in each column
-// equally often.
+// TestHash_IsStronglyUniversal checks that the row's hash is strongly universal (Thorup 2015, §3.5). Over seeds,
+// different keys, however similar, collide in a row with probability 1/w, and a key is in each column equally often.
 func TestHash_IsStronglyUniversal(t *testing.T) {
 	const width, seeds = 10, 20000
 	pairs := [][2]uint64{{0, 1}, {1, 2}, {0, 1 << 63}, {0, 1 << 32}, {1, 1 << 32}, {5, 5 << 32}, {1<<64 - 1, 0},
@@ -144,8 +143,8 @@ func TestHash_IsStronglyUniversal(t *testing.T) {
 	}
 }
 
-// A key names a 5-tuple: both directions and every field count, and who knows it for one seed
-// does not know it for another.
+// TestSketch_KeyCoversFiveTupleAndSeed checks that a key covers a 5-tuple: both directions and every field count, and a
+// key for one seed does not reveal it for another.
 func TestSketch_KeyCoversFiveTupleAndSeed(t *testing.T) {
 	a := NewSketch(SketchConfig{Windows: 1, Duration: 1, Width: 8, Depth: 1, Bits: 32, Seed: 1})
 	same := NewSketch(SketchConfig{Windows: 2, Duration: 7, Width: 9, Depth: 1, Bits: 8, Seed: 1})
@@ -180,7 +179,7 @@ func TestSketch_KeyCoversFiveTupleAndSeed(t *testing.T) {
 	}
 }
 
-// BS'19 §4.1: a small and fixed memory budget, regardless of the number of flows.
+// TestSketch_UsesFixedMemory checks BS'19 §4.1: a small and fixed memory budget, regardless of the number of flows.
 func TestSketch_UsesFixedMemory(t *testing.T) {
 	width, depth := Dimensions(0.001, 0.01)
 	s := NewSketch(SketchConfig{Windows: 4, Duration: 100 * milli, Width: width, Depth: depth, Bits: 32, Seed: 1})
@@ -232,9 +231,9 @@ func TestCountNoAllocation(t *testing.T) {
 	}
 }
 
-// Linear counting (Whang, Vander-Zanden, Taylor 1990): with w counters the estimate of m flows
-// has a standard error of √(w(e^t − t − 1))/m for t = m/w; four of them are allowed. Each window
-// counts for itself, and the busiest of the last n is told.
+// TestSketch_EstimateFlowsWithinTolerance checks linear counting (Whang, Vander-Zanden, Taylor 1990): with w counters
+// the estimate of m flows has a standard error of √(w(e^t − t − 1))/m for t = m/w; four of them are allowed. Each
+// window counts separately, and the busiest of the last n is returned.
 func TestSketch_EstimateFlowsWithinTolerance(t *testing.T) {
 	const w = 272
 	for _, m := range []int{1, 8, 64, 256, 600} {

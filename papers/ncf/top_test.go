@@ -13,8 +13,8 @@ import (
 	"weir/internal/testkit"
 )
 
-// What a NACK needs without a packet (BS'19 §4.3, §4.4): the endpoints, and the sequence number
-// and time stamp of a packet that the sender has sent.
+// TestOrigin_StoresHeadersForNack checks the fields for a NACK without a packet (BS'19 §4.3, BS'19 §4.4): the
+// endpoints, and the sequence number and time stamp of a packet that the sender has sent.
 func TestOrigin_StoresHeadersForNack(t *testing.T) {
 	top := NewTop(2, 4)
 	p := packet.Packet{Src: 1, Dst: 2, SrcPort: 3, DstPort: 4, Proto: packet.ProtoTCP, Version: 6, TOS: 7, Hash: 8,
@@ -50,7 +50,8 @@ func TestOrigin_StoresHeadersForNack(t *testing.T) {
 	}
 }
 
-// Counts decay as windows roll, the smallest leaves, what stopped n windows ago is stale.
+// TestTopDecays checks that counts decay as windows roll, the smallest leaves, and a flow that stopped n windows ago is
+// stale.
 func TestTopDecays(t *testing.T) {
 	top := NewTop(2, 3)
 	counts := func(flow ...uint32) *FlowEstimate { // the current window first
@@ -103,8 +104,8 @@ func TestTopDecays(t *testing.T) {
 	}
 }
 
-// The table is the exact top N of what was offered, whatever the order: against a model that
-// keeps all flows' counts by window, offered with each packet, and looks at them all.
+// FuzzHeaviestFlows_MatchExactModel compares the table with a model that keeps all flows' counts by window, offered
+// with each packet: it is the exact top N for any order.
 func FuzzHeaviestFlows_MatchExactModel(f *testing.F) {
 	f.Add(uint8(3), uint8(3), []byte{0, 1, 9, 0, 2, 8, 0, 3, 7, 0, 4, 6, 1, 1, 1, 2, 4, 9})
 	f.Add(uint8(1), uint8(1), []byte{0, 1, 9, 0, 2, 10, 9, 2, 1})
@@ -156,9 +157,9 @@ func FuzzHeaviestFlows_MatchExactModel(f *testing.F) {
 	})
 }
 
-// Against the exact N heaviest of the last n·d, behind a sketch, at the end of each window: of Zipf's
-// traffic, of web search, and of Zipf's traffic whose flows are all new in every window
-// (churn), every second, or drift.
+// TestTopRecall compares with the exact N heaviest of the last n·d, behind a sketch, at the end of each window. The
+// traffic is Zipf's, web search, and Zipf's with flows that are all new in every window (churn), every second, or
+// drift.
 func TestTopRecall(t *testing.T) {
 	var table strings.Builder
 	fmt.Fprintf(&table, "%-22s %8s %8s %12s\n", "traffic", "recall", "worst", "of the bytes")

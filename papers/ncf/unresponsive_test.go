@@ -50,8 +50,9 @@ func sendPair(t *testing.T, given ...string) (s pair, g *Program) {
 	return s, r.g
 }
 
-// Who goes on as before although it was told has its half of the port, and who heeds loses nothing, though both send
-// more than there is. Without the rule both lose alike by what they send, so who heeds has less.
+// TestUnresponsiveElephants checks that an elephant that ignores its notices gets its half of the port, and a
+// responsive one loses no packet, though both offer too much. Without the rule both lose in proportion to their
+// traffic, so the responsive one gets less.
 func TestUnresponsiveElephants(t *testing.T) {
 	first, g := sendPair(t)
 	alike, h := sendPair(t, "deaf", "alike")
@@ -76,7 +77,7 @@ func TestUnresponsiveElephants(t *testing.T) {
 	}
 }
 
-// An elephant that sends no more than it is offered is told nothing; with tell: all it is.
+// TestNotifiedAboveShare checks that an elephant within its offer is not notified. With tell: all it is.
 func TestNotifiedAboveShare(t *testing.T) {
 	above, _ := sendPair(t)
 	all, _ := sendPair(t, "tell", "all")
@@ -85,7 +86,8 @@ func TestNotifiedAboveShare(t *testing.T) {
 	}
 }
 
-// What told makes of counts, by hand: windows of 1 ms, so 125 kB in one are 1 Gb/s.
+// TestHeaviestFlows_JudgeResponseByCounts calculates the result of told from counts by hand: windows of 1 ms, so 125 kB
+// in one are 1 Gb/s.
 func TestHeaviestFlows_JudgeResponseByCounts(t *testing.T) {
 	const share = 500e6
 	for _, x := range []struct {
@@ -127,8 +129,8 @@ func TestHeaviestFlows_JudgeResponseByCounts(t *testing.T) {
 	}
 }
 
-// Whose packets are trimmed: of an elephant that is unresponsive, was notified within n windows, and only while memory
-// lacks and elephants exceed their balance.
+// TestProgram_TrimsOnlyUnresponsiveElephants checks that only packets of an elephant that is unresponsive and was
+// notified within n windows are trimmed, and only while memory is lacking and elephants exceed their balance.
 func TestProgram_TrimsOnlyUnresponsiveElephants(t *testing.T) {
 	for _, x := range []struct {
 		name   string

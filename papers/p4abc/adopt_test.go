@@ -8,7 +8,8 @@ import (
 	"weir/internal/testkit"
 )
 
-// With thresholds in bytes it is bytes that count: twenty small frames are a short queue, six full ones are not.
+// TestBytesCount: with thresholds in bytes it is bytes that count: twenty small frames are a short queue, six full ones
+// are not.
 func TestBytesCount(t *testing.T) {
 	c := defaults()
 	c.QMin, c.QBase, c.Gamma = unit.Depth{Bytes: 5000}, unit.Depth{Bytes: 5001}, unit.Depth{Bytes: 1}
@@ -33,8 +34,8 @@ func TestBytesCount(t *testing.T) {
 	}
 }
 
-// A reload keeps each port's queue length in the register, and A_avg, and those of no other; and what a port has
-// measured of frames without a mark. Registers that count other things begin anew.
+// TestAdoptPorts checks that a reload keeps each port's queue length in the register, A_avg, and the measurements of
+// frames without a mark, and no other port's. Registers that count other units restart.
 func TestAdoptPorts(t *testing.T) {
 	c := paper()
 	c.Domain, c.Register = DomainMember, true
@@ -63,8 +64,8 @@ func TestAdoptPorts(t *testing.T) {
 	}
 }
 
-// What metrics have counted of a user goes on counting, whoever has its meter, in whatever arithmetic: counters
-// never fall at a reload.
+// TestAdoptCounts checks that the metrics' counts of a user continue with any meter and arithmetic: counters never fall
+// at a reload.
 func TestAdoptCounts(t *testing.T) {
 	exact := defaults()
 	named, shared, whole := exact, exact, exact
@@ -89,7 +90,8 @@ func TestAdoptCounts(t *testing.T) {
 	}
 }
 
-// A meter whose memory changes continues with its rate from now on, and decays with the new memory.
+// TestAdoptMemory checks that a meter with a changed memory continues with its present rate, and decays with the new
+// memory.
 func TestAdoptMemory(t *testing.T) {
 	c := defaults()
 	old := newBench(t, c)

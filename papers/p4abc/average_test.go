@@ -61,7 +61,7 @@ func (f form) mean(all []accepted, memory unit.Time) float64 {
 	return math.Log2(sum / weights)
 }
 
-// Each form of A_avg is its formula: the mean activity of packets, or log2 of the mean rate of bytes.
+// TestAverageForms: each form of A_avg is its formula: the mean activity of packets, or log2 of the mean rate of bytes.
 func TestAverageForms(t *testing.T) {
 	for _, f := range forms {
 		c := f.config()
@@ -93,9 +93,9 @@ func TestAverageForms(t *testing.T) {
 	}
 }
 
-// One heavy user next to users with calls, 100 kb/s each in frames of 167 bytes. With average: rate the heavy one's
-// threshold is below Q_base by γ·log2(1/φ), φ its part of the bytes, and the calls' is above it. With average: packets
-// the packets of nine calls take the heavy one down to Q_min.
+// TestLightUsers checks one heavy user next to users with calls, 100 kb/s each in frames of 167 bytes. With average:
+// rate the heavy user's threshold is below Q_base by γ·log2(1/φ), φ its part of the bytes, and the calls' is above it.
+// With average: packets the packets of nine calls bring the heavy user down to Q_min.
 func TestLightUsers(t *testing.T) {
 	const link, call, full, short = 50e6, 100e3, 1514, 167
 	for _, f := range forms {
@@ -132,8 +132,8 @@ func TestLightUsers(t *testing.T) {
 	}
 }
 
-// With average: rate, Q is in bytes. Twenty-four frames of a call are below Q_min. As many full frames are accepted as
-// with average: packets, also where the largest frame is known too large.
+// TestQueueInFullFrames checks that with average: rate, Q is in bytes. Twenty-four frames of a call are below Q_min. As
+// many full frames are accepted as with average: packets, also if the given largest frame is too large.
 func TestQueueInFullFrames(t *testing.T) {
 	for _, f := range forms {
 		for _, x := range []struct {
@@ -168,8 +168,8 @@ func TestQueueInFullFrames(t *testing.T) {
 	}
 }
 
-// A user's activity counts as four times the port's rate at most: its first packets, measured over no time, neither are
-// the average of all for seconds nor have a lone user dropped at Q_min.
+// TestHighestRate checks that a user's activity counts as at most four times the port's rate. Its first packets,
+// measured over no time, neither dominate the average for seconds nor get a single user dropped at Q_min.
 func TestHighestRate(t *testing.T) {
 	for _, f := range forms {
 		if f.perPacket {
@@ -200,7 +200,8 @@ func TestHighestRate(t *testing.T) {
 	}
 }
 
-// After a long silence the average in integers has a later packet, however slow its user is.
+// TestIntegerRatesAfterSilence checks that after a long silence the average in integers follows a later packet, however
+// slow its user is.
 func TestIntegerRatesAfterSilence(t *testing.T) {
 	const memory = 300 * unit.Millisecond
 	s := newSlots(memory)
@@ -216,8 +217,9 @@ func TestIntegerRatesAfterSilence(t *testing.T) {
 	}
 }
 
-// The integer average of rates is within IntegerRatesBound of the exact one for any traffic, from one packet a second
-// to a million, in memories of 10 ms to 10 s, for users from 10 kb/s to 10 Gb/s at a reference of 10 kb/s.
+// TestIntegerRates checks that the integer average of rates is within IntegerRatesBound of the exact one for any
+// traffic, from one packet a second to a million, in memories of 10 ms to 10 s, for users from 10 kb/s to 10 Gb/s at a
+// reference of 10 kb/s.
 func TestIntegerRates(t *testing.T) {
 	worst := 0.0
 	for name, next := range arrivals {
@@ -248,7 +250,8 @@ func TestIntegerRates(t *testing.T) {
 	}
 }
 
-// The bytes stay at their largest value, and a silence of any length leaves the last packet's activity.
+// TestIntegerRatesRange: the bytes stay at their largest value, and a silence of any length leaves the last packet's
+// activity.
 func TestIntegerRatesRange(t *testing.T) {
 	s := newSlots(300 * unit.Millisecond)
 	a := newIntegerRates(NewFixed(5), math.MaxUint64-1, 0)
@@ -272,9 +275,9 @@ func TestIntegerRatesRange(t *testing.T) {
 	}
 }
 
-// A reload from any form in any arithmetic to any other keeps A_avg and the weight of its past: the next sample moves
-// the new average as far as it would have moved the old one. Between packets and bytes a packet is a full frame, here
-// about twice the mean.
+// TestAdoptForms checks that a reload between any forms and arithmetics keeps A_avg and the weight of its past: the
+// next sample moves the new average as far as it would have moved the old one. Between packets and bytes a packet is a
+// full frame, here about twice the mean.
 func TestAdoptForms(t *testing.T) {
 	const packets = 2400 // of 782 bytes on average, in M_AA
 	for _, from := range forms {

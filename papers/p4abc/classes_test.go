@@ -19,14 +19,16 @@ func hold(t *testing.T, o *results.Outcome, beside ...string) {
 	}
 }
 
-// Flows of one user share its part fairly, TCP beside a blast of its own user included, and other users keep theirs.
+// TestFlowsOfOneUser checks that flows of one user share its part fairly, also TCP next to a blast of the same user,
+// and other users keep theirs.
 func TestFlowsOfOneUser(t *testing.T) {
 	hold(t, carryOut(t, "p4abc/flows", experiment.Options{Set: []string{"repeat=1", "duration=5s", "warmup=3s",
 		"scheme=[abc, abc_flows]", "user1=[tcp_1_8, tcp_8_1, blast_1]"}}))
 }
 
-// §3.4: reference rates share as weights, at 100 Mb/s and 20 ms and at 10 Mb/s and 100 ms, with many flows against few.
-// TestReferencesShareFull has short round trips, 1 Gb/s and other numbers of flows.
+// TestReferencesShare checks P4-ABC §3.4: reference rates share as weights, at 100 Mb/s and 20 ms and at 10 Mb/s and
+// 100 ms, with many flows against few. TestReferencesShareFull has short round trips, 1 Gb/s and other numbers of
+// flows.
 func TestReferencesShare(t *testing.T) {
 	for path, set := range map[string][]string{"100Mbps_20ms": {"duration=10s", "warmup=6s"}, "10Mbps_100ms": nil} {
 		t.Run(path, func(t *testing.T) {
@@ -36,7 +38,8 @@ func TestReferencesShare(t *testing.T) {
 	}
 }
 
-// Delay classes, §3.4: the first is fast, starves none and gives no throughput, with TCP and a blast, near and far.
+// TestDelayClasses checks delay classes (P4-ABC §3.4): the first is fast, starves no class and gives no throughput,
+// with TCP and a blast, near and far.
 func TestDelayClasses(t *testing.T) {
 	hold(t, carryOut(t, "p4abc/delay-classes", experiment.Options{Quick: true, Set: []string{"warmup=8s", "duration=20s",
 		"scheme=[one_class, deadline]", "chooses=[slow, fast]"}}),
@@ -56,7 +59,8 @@ func TestDelayClasses(t *testing.T) {
 	}
 }
 
-// Delay by user: under ABC all wait alike, no longer than its queue; in the first class a call does not wait.
+// TestDelayByUser checks delay by user: under ABC all wait equally, no longer than its queue. In the first class a call
+// does not wait.
 func TestDelayByUser(t *testing.T) {
 	hold(t, carryOut(t, "p4abc/delay-users", experiment.Options{Set: []string{"repeat=1", "duration=12s", "warmup=4s",
 		"scheme=[abc, abc_classes, deep]"}}))

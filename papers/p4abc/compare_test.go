@@ -55,8 +55,9 @@ func plain(part *document.Node) any {
 var adjustable = []string{"red", "codel", "pie", "fq_codel", "dualpi2", "cake", "csfq", "rainbow", "ppv", "afq", "fdpa",
 	"abc", "abc_rate"}
 
-// The figures' columns of parameters: first each scheme has its defaults, then a setting of the search, the same in
-// both figures. TestCompareSearchFull runs the search. The search has as many settings for each scheme, no two alike.
+// TestComparedSettings checks the figures' columns of parameters: first each scheme has its defaults, then a setting of
+// the search, the same in both figures. The search has the same number of settings for each scheme, all different.
+// TestCompareSearchFull runs the search.
 func TestComparedSettings(t *testing.T) {
 	search := settingsOf(t, "p4abc/compare-search", "setting")
 	for _, scheme := range adjustable {
@@ -101,26 +102,27 @@ func TestComparedSettings(t *testing.T) {
 	}
 }
 
-// Short uploads of a light user against heavy ones.
+// TestUploads_ClaimsHold: short uploads of a light user against heavy ones.
 func TestUploads_ClaimsHold(t *testing.T) {
 	holds(t, "p4abc/uploads", "repeat=1", "duration=10s", "warmup=6s", "scheme=[without, abc, drr]", "load=10%")
 }
 
-// Users that speak QUIC-like, with BBR and others. Between 4 and 10 s client 1 is still 4 Mb/s from its part next to 16
-// BBR connections.
+// TestMixes_ClaimsHold: users that speak QUIC-like, with BBR and others. Between 4 and 10 s client 1 is still 4 Mb/s
+// from its part next to 16 BBR connections.
 func TestMixes_ClaimsHold(t *testing.T) {
 	holds(t, "p4abc/mixes", "repeat=1", "duration=12s", "warmup=6s", "n=16", "kind=[cubic, quic, bbr]")
 }
 
-// Calls, and acknowledgements of downloads, do not keep the heavy user's threshold down.
+// TestSmallPackets: calls, and acknowledgements of downloads, do not keep the heavy user's threshold down.
 func TestSmallPackets(t *testing.T) {
 	holds(t, "p4abc/calls", "repeat=1", "duration=2s", "warmup=4s", "link=50M_20ms", "each=100k", "calls=[39, 100]")
 	holds(t, "p4abc/two-way", "repeat=1", "duration=2s", "warmup=4s", "link=50M_20ms", "narrow=up", "uploads=4")
 }
 
-// Figures 5 and 6 with every scheme and its source's parameters, with the paper's buffer. TestCompareFull also has the
-// larger one and the search's parameters. In the first four seconds goodputs of figure 6 vary by 5 Mb/s from seed to
-// seed with either average of ABC, so the averages are compared after 5 s, as in the quick variant.
+// TestCompare_ClaimsHoldForEveryScheme checks figures 5 and 6 with every scheme and its source's parameters, with the
+// paper's buffer. TestCompareFull also has the larger one and the search's parameters. In the first four seconds
+// goodputs of figure 6 vary by 5 Mb/s from seed to seed with either average of ABC, so the averages are compared after
+// 5 s, as in the quick variant.
 func TestCompare_ClaimsHoldForEveryScheme(t *testing.T) {
 	holds(t, "p4abc/compare-fig5", "repeat=1", "duration=3s", "warmup=3s", "n=16", "buffer=24 packets",
 		"parameters=[source]")

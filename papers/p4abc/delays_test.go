@@ -34,8 +34,8 @@ func twoClasses(t testing.TB, lines []dataplane.Line, c Config) *bench {
 	return newBenchOf(t, tm.NewDeadline([]unit.Time{0, 5 * unit.Millisecond}), 2, lines, c, byDSCP{})
 }
 
-// Activities, thresholds, averages and drops are the same whatever classes packets choose: a class gives no
-// throughput, of each packet. Only the order of what was accepted changes.
+// TestClassesDropAlike checks that activities, thresholds, averages and drops are the same for each packet whatever
+// classes packets choose: a class gives no throughput. Only the order of accepted packets changes.
 func TestClassesDropAlike(t *testing.T) {
 	random := unit.NewRandom(11, "classes")
 	type step struct {
@@ -104,8 +104,9 @@ func TestClassesDropAlike(t *testing.T) {
 	}
 }
 
-// A byte of the first class counts fast_cost times: a user in it alone has log2(fast_cost) more activity, one
-// with half of its bytes in it as much for all of its packets, and the others nothing.
+// TestFastCost checks that a byte of the first class counts fast_cost times. A user entirely in it has log2(fast_cost)
+// more activity, one with half of its bytes in it the corresponding surplus for all of its packets, and the others
+// none.
 func TestFastCost(t *testing.T) {
 	for name, integer := range map[string]bool{"exact": false, "integer": true} {
 		t.Run(name, func(t *testing.T) { fastCost(t, integer) })
@@ -151,8 +152,8 @@ func activityOf(b *bench) float64 {
 	return b.program.activity
 }
 
-// An aggregate's class comes with it, through the core by the mark, and leaves the domain without a trace.
-// Activity is as exact as without, but for a millionth.
+// TestDelaysOfAggregates checks that an aggregate's class travels in the mark through the core, and leaves the domain
+// without a trace. Activity is as exact as without, except a millionth.
 func TestDelaysOfAggregates(t *testing.T) {
 	for name, integer := range map[string]bool{"exact": false, "integer": true} {
 		t.Run(name, func(t *testing.T) { delaysOfAggregates(t, integer) })
@@ -190,7 +191,7 @@ func delaysOfAggregates(t *testing.T, integer bool) {
 	}
 }
 
-// The class of an aggregate is also the class of what its user receives.
+// TestDelaysBothDirections checks that the class of an aggregate also applies to its user's received traffic.
 func TestDelaysBothDirections(t *testing.T) {
 	c := defaults()
 	c.Aggregates = []Aggregate{{Key: "10.0.0.2", Value: 10 * unit.Kbps}}
@@ -204,7 +205,7 @@ func TestDelaysBothDirections(t *testing.T) {
 	}
 }
 
-// Frames that come in from inside without a mark cost as much as others in delay class 0.
+// TestFastCostWithoutMark checks that frames from inside without a mark cost as much as others in delay class 0.
 func TestFastCostWithoutMark(t *testing.T) {
 	c := defaults()
 	c.Domain, c.FastCost = DomainMember, 4
@@ -230,7 +231,7 @@ func TestFastCostWithoutMark(t *testing.T) {
 	}
 }
 
-// A class goes into a mark and comes out, whatever the activity, which loses less than a millionth.
+// FuzzClassInMark checks that a class passes through a mark with any activity, which loses less than a millionth.
 func FuzzClassInMark(f *testing.F) {
 	f.Add(float32(3.25), uint8(1))
 	f.Add(float32(-17), uint8(7))
@@ -250,7 +251,7 @@ func FuzzClassInMark(f *testing.F) {
 	})
 }
 
-// What classes need is asked for before a run.
+// TestDelaysRefused checks that the requirements of classes are verified before a run.
 func TestDelaysRefused(t *testing.T) {
 	for _, x := range []struct {
 		name   string
@@ -281,8 +282,8 @@ func TestDelaysRefused(t *testing.T) {
 	}
 }
 
-// Classes need no state anywhere, and flows none in the core: the footprint of a switch that has them is that of one
-// without, but for the places of flows where users are metered.
+// TestClassesKeepNoState checks that classes need no state, and flows none in the core: a switch's footprint is the
+// same without them, except the places of flows where users are metered.
 func TestClassesKeepNoState(t *testing.T) {
 	sums := func(lines []dataplane.Line, change func(c *Config)) dataplane.Sums {
 		c := defaults()

@@ -10,9 +10,9 @@ import (
 	"weir/core/unit"
 )
 
-// round_trip keeps the paper's shares of what a link sends in a round trip: at §6.1.3's 50 Mb/s and 20 ms its own 6, 20
-// and 16 packets, ten times that at 1 Gb/s and 10 ms, and never less: with the thresholds given in packets, bytes or
-// times, compared with packets or with bytes.
+// TestRoundTrip checks that round_trip keeps the paper's shares of a link's traffic in a round trip. At the 50 Mb/s and
+// 20 ms of P4-ABC §6.1.3 these are its own 6, 20 and 16 packets, ten times that at 1 Gb/s and 10 ms, and never less. It
+// compares thresholds in packets, bytes or times, with packets or bytes.
 func TestRoundTrip(t *testing.T) {
 	for _, x := range []struct {
 		name             string
@@ -72,7 +72,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// A threshold may be a time: 4.8 ms are 30 kB at 50 Mb/s and 600 kB at 1 Gb/s.
+// TestConfig_ThresholdsInTimeFollowRate: a threshold may be a time: 4.8 ms are 30 kB at 50 Mb/s and 600 kB at 1 Gb/s.
 func TestConfig_ThresholdsInTimeFollowRate(t *testing.T) {
 	c := scheme.Defaults[Config]()
 	ms := func(x float64) unit.Depth { return unit.Depth{Time: unit.Time(x * float64(unit.Millisecond))} }
@@ -92,7 +92,8 @@ func TestConfig_ThresholdsInTimeFollowRate(t *testing.T) {
 	}
 }
 
-// Thresholds that do not go with rate, round trip or buffer are warned of where the file is read.
+// TestConfig_RemarksUnsuitableThresholds: thresholds that do not go with rate, round trip or buffer are warned of where
+// the file is read.
 func TestConfig_RemarksUnsuitableThresholds(t *testing.T) {
 	port := func(rate unit.Rate, buffer unit.Length) dataplane.Peer {
 		return dataplane.Peer{To: "server", Rate: unit.LinkRate{Bits: rate}, Buffer: buffer}

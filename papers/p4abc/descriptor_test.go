@@ -38,8 +38,8 @@ func described(t *testing.T, belongs UserRule, descriptors ...users.Set) *Progra
 	return a
 }
 
-// By address, prefix, DSCP, 5-tuple and explicit set, a packet is the aggregate's that describes it most
-// narrowly, over IPv4 and IPv6, and again when it is in the cache.
+// TestAggregates_FindNarrowestDescription checks that a packet belongs to the aggregate that describes it most
+// narrowly: by address, prefix, DSCP, 5-tuple and explicit set, over IPv4 and IPv6, and again when it is in the cache.
 func TestAggregates_FindNarrowestDescription(t *testing.T) {
 	tcp := func(src, dst packet.Addr, sport, dport uint16) packet.Packet {
 		p := packet.Packet{Src: src, Dst: dst, Version: 4, Proto: packet.ProtoTCP, SrcPort: sport, DstPort: dport}
@@ -82,7 +82,7 @@ func TestAggregates_FindNarrowestDescription(t *testing.T) {
 	}
 }
 
-// A prefix of IPv6 joins its users, and leaves out others.
+// TestIPv6Prefix: a prefix of IPv6 joins its users, and leaves out others.
 func TestIPv6Prefix(t *testing.T) {
 	a := described(t, ToSender, "fd00::4/126")
 	meter := func(src packet.Addr) *activityMeter { return a.findMeter(&packet.Packet{Src: src, Version: 6}) }
@@ -97,7 +97,8 @@ func TestIPv6Prefix(t *testing.T) {
 	}
 }
 
-// What a user receives has a meter of its own, whoever says whose a packet is.
+// TestAggregates_MeterEachDirection checks that a user's received traffic has a separate meter, by any rule for a
+// packet's owner.
 func TestAggregates_MeterEachDirection(t *testing.T) {
 	up, down := packet.Packet{Src: 1, Dst: 9, Version: 4}, packet.Packet{Src: 9, Dst: 1, Version: 4}
 	between := packet.Packet{Src: 1, Dst: 2, Version: 4}
@@ -128,8 +129,8 @@ func TestAggregates_MeterEachDirection(t *testing.T) {
 	}
 }
 
-// What needs an aggregate is checked when the users of the file are known: each of them is one, unless all others are
-// one. Without a rule of its own a packet belongs to the end that is a user; a rule that is given holds.
+// TestUsersOfFile checks that requirements on aggregates are verified when the file's users are loaded: each of them is
+// one, unless all others are one. Without a rule a packet belongs to the end that is a user; a given rule applies.
 func TestUsersOfFile(t *testing.T) {
 	plain := nineHosts()
 	home := packet.User{Name: "home", Prefixes: []netip.Prefix{netip.MustParsePrefix("10.0.0.1/32")}}
@@ -189,8 +190,8 @@ func TestUsersOfFile(t *testing.T) {
 	}
 }
 
-// A number that goes to another address takes along neither what a narrow descriptor has found out of the address
-// before, nor the shares of that address's flows.
+// TestForgetAddress checks that a number that goes to another address keeps neither the narrow descriptors' findings
+// about the previous address, nor the shares of its flows.
 func TestForgetAddress(t *testing.T) {
 	a := described(t, ToSender, "10.0.0.1 tcp")
 	p := packet.Packet{Src: 1, Dst: 5, Version: 4, Proto: packet.ProtoTCP, Hash: 7}
@@ -226,9 +227,9 @@ func TestForgetAddress(t *testing.T) {
 	}
 }
 
-// A user that the file declares has one meter for each direction, over all its addresses; without an aggregate it has
-// the reference rate of others. A packet between it and a host that is no user is its own, up or down. A reload that
-// changes its addresses keeps both meters and what they have counted, and metrics show it under its name.
+// TestDeclaredUser checks that a declared user has one meter for each direction, over all its addresses. Without an
+// aggregate it has the reference rate of others. A packet between it and a host that is no user is its own, up or down.
+// A reload that changes its addresses keeps both meters and their counts, and metrics show it under its name.
 func TestDeclaredUser(t *testing.T) {
 	book := packet.NewBook()
 	for i := range byte(5) {

@@ -42,7 +42,8 @@
 //	                                                                      TestAggregates_FindNarrowestDescription,
 //	                                                                      TestUsersOfFile, TestDeclaredUsers
 //	§3.2, eq. (1)   rate meter TDRM-UTEMA             Meter               TestMeterGolden, TestMeterIsUnbiased
-//	§3.2, eq. (1)   activity                          Activity            TestActivity_FollowsEquation1, TestFirstPacket,
+//	§3.2, eq. (1)   activity                          Activity            TestActivity_FollowsEquation1,
+//	                                                                      TestFirstPacket,
 //	                                                                      TestFirstActivity
 //	§3.3, eq. (2)   drop threshold                    Threshold           TestThreshold_FollowsEquation2
 //	§3.3            no drop at queues up to Q_min     Threshold           TestQMin
@@ -101,7 +102,8 @@
 //	                no state                          classes.go          TestClassesKeepNoState
 //	                of aggregates, through a domain   Config.Delays, Config.Class  TestDelaysOfAggregates
 //	extension       fairness among a user's flows     Config.Flows        TestFlowsFormula, TestFlowsMatchMeters
-//	                no gain by what flows do          flows.yaml          TestFlowsGainNothing, TestFlowsOfOneUser
+//	                no gain by what flows do          flows.yaml          TestFlows_SplittingDoesNotLowerActivity,
+//	                                                                      TestFlowsOfOneUser
 //	extension       arithmetic of hardware            IntegerMeter        TestIntegerMeter, TestIntegerBound
 //	                from the first packet on                              TestIntegerStart
 //	                effect of slots on A_avg          IntegerAverage      TestIntegerAverage, TestIntegerThreshold

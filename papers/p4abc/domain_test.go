@@ -38,8 +38,8 @@ func withMark(a float32) func(p *packet.Packet) {
 
 func six(p *packet.Packet) { p.Version = 6 }
 
-// §3.1, figure 1: a packet is marked where it enters the domain, the core drops by the mark and keeps no state
-// of users, and the mark is removed where it leaves, over IPv4 and IPv6.
+// TestProgram_MarkLivesWithinDomain checks P4-ABC §3.1, figure 1: a packet is marked where it enters the domain, the
+// core drops by the mark without state of users, and the mark is removed where it leaves, over IPv4 and IPv6.
 func TestProgram_MarkLivesWithinDomain(t *testing.T) {
 	for name, version := range map[string]func(p *packet.Packet){"IPv4": func(*packet.Packet) {}, "IPv6": six} {
 		t.Run(name, func(t *testing.T) {
@@ -75,7 +75,7 @@ func TestProgram_MarkLivesWithinDomain(t *testing.T) {
 	}
 }
 
-// More active packets are dropped first in the core.
+// TestCoreDropsByMark: more active packets are dropped first in the core.
 func TestCoreDropsByMark(t *testing.T) {
 	c := at(t, "core")
 	for range 12 {
@@ -86,7 +86,8 @@ func TestCoreDropsByMark(t *testing.T) {
 	}
 }
 
-// Marks are in units of the edges' reference rates. A core with another one compares them as they are.
+// TestCoreHasAnotherReference checks that marks are in units of the edges' reference rates. A core with another rate
+// compares them unchanged.
 func TestCoreHasAnotherReference(t *testing.T) {
 	for _, whole := range []bool{false, true} {
 		k := defaults()
@@ -103,8 +104,8 @@ func TestCoreHasAnotherReference(t *testing.T) {
 	}
 }
 
-// An edge marks no packet with more than four times the rate of the port at which it came in. Of a user's first packets
-// the meter has seen hardly any time.
+// TestEdgeLimitsMarks checks that an edge marks no packet with more than four times the rate of its input port,
+// although the meter has measured a user's first packets over almost no time.
 func TestEdgeLimitsMarks(t *testing.T) {
 	for _, f := range forms {
 		c := f.config()
@@ -124,8 +125,8 @@ func TestEdgeLimitsMarks(t *testing.T) {
 	}
 }
 
-// What comes back by the same switches is metered and marked where it enters, at the switch that the other
-// direction leaves the domain by: an exit is an edge for it.
+// TestBothDirections checks that returning traffic over the same switches is metered and marked where it enters, at the
+// switch where the other direction leaves the domain: an exit is an edge for it.
 func TestBothDirections(t *testing.T) {
 	c := defaults()
 	c.Domain = DomainMember
@@ -140,7 +141,7 @@ func TestBothDirections(t *testing.T) {
 	}
 }
 
-// Two hosts at one switch of a domain: their packets are metered, and carry nothing between.
+// TestTwoOutsidePorts checks two hosts at one switch of a domain: their packets are metered, and carry no mark between.
 func TestTwoOutsidePorts(t *testing.T) {
 	b := at(t, "both")
 	b.now = unit.Second
@@ -153,8 +154,8 @@ func TestTwoOutsidePorts(t *testing.T) {
 	}
 }
 
-// §3.4: "malicious users can avoid packet drops by inserting low activity values": a mark from outside decides
-// nothing. At a switch of a domain it is overwritten, at one that is a domain alone it is removed.
+// TestForgedMark checks P4-ABC §3.4, "malicious users can avoid packet drops by inserting low activity values": a mark
+// from outside has no effect. A switch of a domain overwrites it, and one that is a domain by itself removes it.
 func TestForgedMark(t *testing.T) {
 	for _, place := range []string{"edge", "both", "alone"} {
 		t.Run(place, func(t *testing.T) {
@@ -181,8 +182,8 @@ func TestForgedMark(t *testing.T) {
 	}
 }
 
-// The lowest mark that an edge can write does little to A_avg, and a mark that none can have written does not
-// decide anything: its packet belongs to one aggregate of the port, as one without a mark does.
+// TestCorruptMark checks that the lowest mark of an edge changes A_avg little, and an impossible mark has no effect:
+// its packet belongs to one aggregate of the port, as one without a mark.
 func TestCorruptMark(t *testing.T) {
 	c := at(t, "core")
 	feed := func() {
@@ -232,8 +233,8 @@ func TestCorruptMark(t *testing.T) {
 	}
 }
 
-// An edge whose meter finds less than the range has writes its lowest activity, which the core reads: a user at a
-// reference rate of 9 Eb/s has an activity of -51 with one frame in 3 s.
+// TestLowestActivity checks that an edge writes its lowest activity if its meter measures less than the range, and the
+// core reads it. A user at a reference rate of 9 Eb/s has an activity of -51 with one frame in 3 s.
 func TestLowestActivity(t *testing.T) {
 	c := defaults()
 	c.Domain, c.Reference = DomainMember, 9e18
@@ -248,7 +249,7 @@ func TestLowestActivity(t *testing.T) {
 	}
 }
 
-// The ends of the range are in it, also with a delay class in their last bits.
+// TestRangeOfMarks: the ends of the range are in it, also with a delay class in their last bits.
 func TestRangeOfMarks(t *testing.T) {
 	for x, want := range map[uint32]bool{math.Float32bits(minHonest): true, math.Float32bits(maxHonest): true, 0: true,
 		withClass(math.Float32bits(minHonest), 7): true, withClass(math.Float32bits(maxHonest), 7): true,
@@ -259,8 +260,8 @@ func TestRangeOfMarks(t *testing.T) {
 	}
 }
 
-// What an edge writes a core reads, however fast the links of both are, whatever their reference rates and memories:
-// the lowest activity that an edge can have, of a user with a high reference rate, is not raised where links are slow,
+// TestDifferentSwitches checks that a core reads an edge's marks for any speeds of their links, reference rates and
+// memories. The lowest activity of an edge, of a user with a high reference rate, is not raised where links are slow,
 // and the highest is not lowered.
 func TestDifferentSwitches(t *testing.T) {
 	fast := []unit.Rate{400 * unit.Gbps}
@@ -315,7 +316,7 @@ func TestDifferentSwitches(t *testing.T) {
 	}
 }
 
-// Sides follow from who is at the other end, and from what a file says.
+// TestAssignSides_FollowsNeighboursAndConfig checks that sides follow from the neighbours and from the file.
 func TestAssignSides_FollowsNeighboursAndConfig(t *testing.T) {
 	c := defaults()
 	c.Domain = DomainMember
@@ -330,8 +331,8 @@ func TestAssignSides_FollowsNeighboursAndConfig(t *testing.T) {
 	}
 }
 
-// Links inside bound what a mark may make of a packet: TCP's SYNs announce segments with room for it, and what
-// has none is dropped.
+// TestProgram_MarksFitInsideMTU checks that links inside bound a marked packet: TCP's SYNs announce segments with room
+// for it, and packets without room are dropped.
 func TestProgram_MarksFitInsideMTU(t *testing.T) {
 	for _, x := range []struct {
 		version uint8
@@ -381,8 +382,9 @@ func TestProgram_MarksFitInsideMTU(t *testing.T) {
 	}
 }
 
-// What stands in front of IP takes of the room, too: over PPPoE, whose 8 bytes no host counts in its MSS, TCP
-// announces that much less, what just fits goes, and who sends more is told a length that fits.
+// TestMTUOverPPPoE checks that headers before IP use room, too. Over PPPoE, with 8 bytes that no host counts in its
+// MSS, TCP announces that much less, and packets that just fit pass. A sender of longer packets is notified of a length
+// that fits.
 func TestMTUOverPPPoE(t *testing.T) {
 	c := defaults()
 	c.Domain, c.MTU = DomainMember, 1500
@@ -422,7 +424,7 @@ func TestMTUOverPPPoE(t *testing.T) {
 	}
 }
 
-// Bytes of a packet behind the Ethernet header and its tags.
+// TestMTULength_SkipsEthernetTags checks the bytes of a packet after the Ethernet header and its tags.
 func TestMTULength_SkipsEthernetTags(t *testing.T) {
 	frame := func(types ...uint16) *packet.Packet {
 		f := make([]byte, 12)
@@ -441,7 +443,8 @@ func TestMTULength_SkipsEthernetTags(t *testing.T) {
 	}
 }
 
-// A user's first packet has the same activity at the same time, however its meter came to be.
+// TestFirstActivity checks that a user's first packet has the same activity at the same time, however its meter was
+// made.
 func TestFirstActivity(t *testing.T) {
 	const late = 100 * unit.Second
 	first := func(b *bench) float64 {
@@ -486,7 +489,8 @@ func TestFirstActivity(t *testing.T) {
 	}
 }
 
-// What cannot be is said when the file is read: neighbours that nobody is, packets that a mark makes too long.
+// TestSuitsDomain checks that impossible domains are reported when the file is read: unknown neighbours, packets that a
+// mark makes too long.
 func TestSuitsDomain(t *testing.T) {
 	s := &dataplane.SwitchContext{Switch: "s1", Nodes: []string{"h1", "h9", "s1", "s2"}, MaxRigidPacket: 1493,
 		Ports: []dataplane.Peer{{To: "h1", Host: true}, {To: "s2"}}}

@@ -7,9 +7,9 @@ import (
 	"weir/study/experiment"
 )
 
-// Whatever a domain looks like, each user gets its part of a link: with edge, core and exit, up and down, over IPv6,
-// with links inside that have no room for a mark beside a full packet, with two edges at one core, and over all paths
-// of a fat tree. The user with one flow is not held up by the other's eight.
+// TestDomainsShare checks that in any form of domain each user gets its part of a link: with edge, core and exit, up
+// and down, over IPv6, with links inside without room for a mark in a full packet, with two edges at one core, and over
+// all paths of a fat tree. The other user's eight flows do not delay the user with one flow.
 func TestDomainsShare(t *testing.T) { domainsShare(t, "duration=2s", "warmup=6s") }
 
 // domainsShare runs the domains' quick variants with the given settings.

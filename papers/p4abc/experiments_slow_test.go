@@ -11,8 +11,8 @@ import (
 	"weir/study/plan"
 )
 
-// §6.2.1, figure 4, every point, with two seeds and 20 s: the three claims about ABC
-// hold; without ABC goodput is not proportional to rate, which TestFigure4_JitterRestoresProportion explains.
+// TestFigure4Full checks P4-ABC §6.2.1, figure 4, every point, with two seeds and 20 s: the three claims about ABC
+// hold. Without ABC goodput is not proportional to rate, which TestFigure4_JitterRestoresProportion explains.
 // TestFigure4_ClaimsHoldExceptBaseline compares a table of shorter runs.
 func TestFigure4Full(t *testing.T) {
 	o := carryOut(t, "p4abc/fig4", experiment.Options{Set: []string{"repeat=2", "duration=20s"}})
@@ -25,9 +25,9 @@ func TestFigure4Full(t *testing.T) {
 	}
 }
 
-// What makes the claim fail is phase: with jitter of one service time on the access
-// links (Floyd, Jacobson 1992) it holds, up to R0 = 80 Mb/s with room; at 100 Mb/s,
-// where client 0's own link carries 97.2 Mb/s at most, it does not fail.
+// TestPhaseFull checks that phase makes the claim fail. With jitter of one service time on the access links (Floyd,
+// Jacobson 1992) it holds, up to R0 = 80 Mb/s with room; at 100 Mb/s, where client 0's own link carries at most 97.2
+// Mb/s, it does not fail.
 func TestPhaseFull(t *testing.T) {
 	for _, r0 := range []string{"80Mbps", "100Mbps"} {
 		t.Run(r0, func(t *testing.T) {
@@ -40,8 +40,8 @@ func TestPhaseFull(t *testing.T) {
 	}
 }
 
-// §6.2.2, figure 5, every point, with three seeds and 30 s: the claims hold. The table
-// is golden.
+// TestFigure5Full checks P4-ABC §6.2.2, figure 5, every point, with three seeds and 30 s: the claims hold. The table is
+// golden.
 func TestFigure5Full(t *testing.T) {
 	o := carryOut(t, "p4abc/fig5", experiment.Options{Set: []string{"repeat=3", "duration=30s"}})
 	for _, c := range o.Claims {
@@ -51,9 +51,9 @@ func TestFigure5Full(t *testing.T) {
 	}
 }
 
-// §6.2.3, figure 6, every point, with two seeds and 20 s: TCP starves without ABC and
-// is bounded with it. The paper's 32 Mb/s for client 0 at the largest R0 is not there:
-// the mechanism gives 3.4 (TestPrototypeClaims has what may bring it there).
+// TestFigure6Full checks P4-ABC §6.2.3, figure 6, every point, with two seeds and 20 s: TCP starves without ABC and is
+// bounded with it. The paper's 32 Mb/s for client 0 at the largest R0 is not reproduced: the mechanism gives 3.4
+// (TestPrototypeClaims has possible causes).
 func TestFigure6Full(t *testing.T) {
 	o := carryOut(t, "p4abc/fig6", experiment.Options{Set: []string{"repeat=2", "duration=20s"}})
 	for _, c := range o.Claims {
@@ -68,8 +68,8 @@ func TestFigure6Full(t *testing.T) {
 	}
 }
 
-// What the lab's machine does to figure 6 (docs/lab-results.md): it stands still for some milliseconds
-// now and then.
+// TestFigure6StallsFull checks the effect of the lab's machine on figure 6 (docs/lab-results.md): it stalls for some
+// milliseconds at times.
 func TestFigure6StallsFull(t *testing.T) {
 	o := carryOut(t, "p4abc/fig6-stalls", experiment.Options{Set: []string{"r0=60Mbps", "duration=30s"}})
 	for _, c := range o.Claims {
@@ -79,7 +79,7 @@ func TestFigure6StallsFull(t *testing.T) {
 	}
 }
 
-// One TCP flow alone is not hurt by ABC.
+// TestSingleFull checks that ABC does not harm a single TCP flow.
 func TestSingleFull(t *testing.T) {
 	o := carryOut(t, "p4abc/single", experiment.Options{Set: []string{"repeat=2", "cc=cubic"}})
 	if c := o.Claims[0]; c.Verdict != claim.Holds {
@@ -87,7 +87,7 @@ func TestSingleFull(t *testing.T) {
 	}
 }
 
-// The quick variants of all experiments can run, and all that can be shortened do.
+// TestQuickVariants: the quick variants of all experiments can run, and all that can be shortened do.
 func TestQuickVariants(t *testing.T) {
 	for _, e := range registry().Experiments() {
 		t.Run(e.Name, func(t *testing.T) {
@@ -110,7 +110,8 @@ func TestQuickVariants(t *testing.T) {
 	}
 }
 
-// The warning of §2, and what the fair activity meter is good for: every claim of the experiment holds.
+// TestFairMeterFull checks the warning of P4-ABC §2, and the benefit of the fair activity meter: every claim of the
+// experiment holds.
 func TestFairMeterFull(t *testing.T) {
 	o := carryOut(t, "p4abc/fair-meter", experiment.Options{Quick: true, Set: []string{"duration=20s"}})
 	for _, c := range o.Claims {
@@ -120,7 +121,7 @@ func TestFairMeterFull(t *testing.T) {
 	}
 }
 
-// 1 to 100 users on links that grow with them: the full experiment goes to 10,000.
+// TestAggregateNumbersFull checks 1 to 100 users on links that grow with them. The full experiment goes to 10,000.
 func TestAggregateNumbersFull(t *testing.T) {
 	o := carryOut(t, "p4abc/aggregates", experiment.Options{Quick: true})
 	for _, c := range o.Claims {
@@ -130,47 +131,48 @@ func TestAggregateNumbersFull(t *testing.T) {
 	}
 }
 
-// Users join and leave, in the quick variant: fair again, and full.
+// TestJoinsFull: users join and leave, in the quick variant: fair again, and full.
 func TestJoinsFull(t *testing.T) {
 	hold(t, carryOut(t, "p4abc/joins", experiment.Options{Quick: true}))
 }
 
-// Thresholds that round_trip fits carry the link and share it beside the paper's point.
+// TestScaleFull checks that thresholds by round_trip fill the link and share it at points next to the paper's.
 func TestScaleFull(t *testing.T) {
 	holds(t, "p4abc/scale", "link=[10M_100ms, 1G_10ms]", "scheme=[documented, fitted]")
 }
 
-// Thresholds may fall with the root of the number of users.
+// TestScaleUsersFull: thresholds may fall with the root of the number of users.
 func TestScaleUsersFull(t *testing.T) {
 	holds(t, "p4abc/scale-users", "hosts=[3, 33]", "assumed=[2, 32]", "warmup=10s")
 }
 
-// What each parameter does at the paper's point.
+// TestSensitivityFull checks the effect of each parameter at the paper's point.
 func TestSensitivityFull(t *testing.T) { holds(t, "p4abc/sensitivity", "repeat=1", "duration=20s") }
 
-// Short uploads of a light user against heavy ones.
+// TestUploadsFull: short uploads of a light user against heavy ones.
 func TestUploadsFull(t *testing.T) {
 	holds(t, "p4abc/uploads", "repeat=1", "duration=20s", "scheme=[without, abc, packets, drr]", "load=[1%, 10%, 20%]")
 }
 
-// Users that speak QUIC-like, with BBR and others.
+// TestMixesFull: users that speak QUIC-like, with BBR and others.
 func TestMixesFull(t *testing.T) {
 	holds(t, "p4abc/mixes", "repeat=1", "duration=20s", "n=[1, 16]", "kind=[cubic, quic, bbr]")
 }
 
-// Figures 5 and 6 with every scheme.
+// TestCompareFull: figures 5 and 6 with every scheme.
 func TestCompareFull(t *testing.T) {
 	holds(t, "p4abc/compare-fig5", "repeat=1", "duration=10s", "warmup=5s", "n=[1, 16]")
 	holds(t, "p4abc/compare-fig6", "repeat=1", "duration=10s", "warmup=5s", "r0=[20Mbps, 100Mbps]")
 }
 
-// Flows of one user share its part fairly, TCP beside a blast of its own user included, and other users keep theirs.
+// TestFlowsOfOneUserFull checks that flows of one user share its part fairly, also TCP next to a blast of the same
+// user, and other users keep theirs.
 func TestFlowsOfOneUserFull(t *testing.T) {
 	hold(t, carryOut(t, "p4abc/flows", experiment.Options{Set: []string{"repeat=1", "duration=20s"}}))
 }
 
-// §3.4: reference rates share as weights, at rates and round trips from 10 Mb/s to 1 Gb/s and from 2 to 100 ms, with
-// one flow each and with many against few.
+// TestReferencesShareFull checks P4-ABC §3.4: reference rates share as weights, at rates and round trips from 10 Mb/s
+// to 1 Gb/s and from 2 to 100 ms, with one flow each and with many against few.
 func TestReferencesShareFull(t *testing.T) {
 	for _, path := range []string{"100Mbps_20ms", "10Mbps_100ms", "10Mbps_2ms", "1Gbps_2ms"} {
 		t.Run(path, func(t *testing.T) {
@@ -181,7 +183,8 @@ func TestReferencesShareFull(t *testing.T) {
 	}
 }
 
-// Delay classes, §3.4: the first is fast, starves none and gives no throughput, with TCP and a blast, near and far.
+// TestDelayClassesFull checks delay classes (P4-ABC §3.4): the first is fast, starves no class and gives no throughput,
+// with TCP and a blast, near and far.
 func TestDelayClassesFull(t *testing.T) {
 	hold(t, carryOut(t, "p4abc/delay-classes", experiment.Options{Quick: true}))
 	hold(t, carryOut(t, "p4abc/delay-classes", experiment.Options{Set: []string{"repeat=1", "duration=20s"}}))
@@ -189,31 +192,33 @@ func TestDelayClassesFull(t *testing.T) {
 		"delay-scaled.call.slow", "delay-scaled.call.fast")
 }
 
-// Delay by user: under ABC all wait alike, no longer than its queue; in the first class a call does not wait.
+// TestDelayByUserFull checks delay by user: under ABC all wait equally, no longer than its queue. In the first class a
+// call does not wait.
 func TestDelayByUserFull(t *testing.T) {
 	hold(t, carryOut(t, "p4abc/delay-users", experiment.Options{Set: []string{"repeat=1", "duration=20s"}}))
 }
 
-// Figures 4, 5 and 6 in integers, a third of the points with ten paired seeds: at every point the mean difference to
-// exact arithmetic is below 2 % of the link, or its 95 % interval contains 0.
+// TestIntegerFiguresFull: figures 4, 5 and 6 in integers, a third of the points with ten paired seeds: at every point
+// the mean difference to exact arithmetic is below 2 % of the link, or its 95 % interval contains 0.
 func TestIntegerFiguresFull(t *testing.T) {
 	integersAreExact(t, 14, experiment.Options{Quick: true, Set: []string{"duration=10s"}})
 }
 
-// Users of constant rate at unequal reference rates, over 60 s: every claim holds.
+// TestUnresponsiveFull: users of constant rate at unequal reference rates, over 60 s: every claim holds.
 func TestUnresponsiveFull(t *testing.T) {
 	hold(t, carryOut(t, "p4abc/cbr-references", experiment.Options{Set: []string{"repeat=1"}}))
 }
 
-// Every claim of the quick variants of the prototype experiments holds but for those that are open.
+// TestPrototypeClaimsFull: every claim of the quick variants of the prototype experiments holds but for those that are
+// open.
 func TestPrototypeClaimsFull(t *testing.T) {
 	for _, name := range []string{"fig4", "fig5", "fig6", "single", "causes"} {
 		t.Run(name, func(t *testing.T) { prototypeClaims(t, name, experiment.Options{Quick: true}) })
 	}
 }
 
-// Domains for the whole quick variant.
+// TestDomainsShareFull: domains for the whole quick variant.
 func TestDomainsShareFull(t *testing.T) { domainsShare(t) }
 
-// Every packet of figures 4, 5 and 6, for four seconds.
+// TestRecordedArrivalsFull checks every packet of figures 4, 5 and 6, for four seconds.
 func TestRecordedArrivalsFull(t *testing.T) { recordedArrivals(t, "duration=4s") }

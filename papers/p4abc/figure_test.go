@@ -79,9 +79,9 @@ func execute(t *testing.T, s *experiment.Spec) *results.Outcome {
 	return out
 }
 
-// §6.2.1, figure 4, every point, with one seed and 6 s: the three claims about ABC
-// hold; without ABC goodput is not proportional to rate, which TestFigure4_JitterRestoresProportion explains.
-// The table is golden: a change of any number shows.
+// TestFigure4_ClaimsHoldExceptBaseline checks P4-ABC §6.2.1, figure 4, every point, with one seed and 6 s: the three
+// claims about ABC hold. Without ABC goodput is not proportional to rate, which TestFigure4_JitterRestoresProportion
+// explains. The table is golden, so any changed number fails.
 func TestFigure4_ClaimsHoldExceptBaseline(t *testing.T) {
 	o := carryOut(t, "p4abc/fig4", experiment.Options{Set: []string{"repeat=1", "duration=6s", "warmup=4s"}})
 	testkit.Golden(t, "fig4.txt", report.FormatResults(o.Spec,
@@ -89,8 +89,8 @@ func TestFigure4_ClaimsHoldExceptBaseline(t *testing.T) {
 	holdExcept(t, o, "fig4.without.proportional")
 }
 
-// What makes the claim fail is phase: with jitter of one service time on the access links (Floyd, Jacobson 1992) it
-// holds.
+// TestFigure4_JitterRestoresProportion checks that phase makes the claim fail: with jitter of one service time on the
+// access links (Floyd, Jacobson 1992) it holds.
 func TestFigure4_JitterRestoresProportion(t *testing.T) {
 	o := carryOut(t, "p4abc/fig4-phase", experiment.Options{Set: []string{"repeat=1", "duration=20s", "r0=80Mbps",
 		"jitter=[0us, 240us]"}})
@@ -102,7 +102,8 @@ func TestFigure4_JitterRestoresProportion(t *testing.T) {
 	}
 }
 
-// §6.2.2, figure 5, three points with one seed and 10 s: the claims hold. The table is golden.
+// TestFigure5_ClaimsHold checks P4-ABC §6.2.2, figure 5, three points with one seed and 10 s: the claims hold. The
+// table is golden.
 func TestFigure5_ClaimsHold(t *testing.T) {
 	o := carryOut(t, "p4abc/fig5", experiment.Options{Set: []string{"repeat=1", "duration=10s", "warmup=4s",
 		"n=[1, 4, 16]"}})
@@ -111,9 +112,9 @@ func TestFigure5_ClaimsHold(t *testing.T) {
 	holdExcept(t, o)
 }
 
-// §6.2.3, figure 6, half of the points, with one seed and 8 s: TCP starves without ABC and is bounded with it. The
-// paper's 32 Mb/s for client 0 at the largest R0 is not there: the mechanism gives 3.4 (TestPrototypeClaims has what
-// may bring it there). The table is golden.
+// TestFigure6_ClaimsHoldExceptLargestRate checks P4-ABC §6.2.3, figure 6, half of the points, with one seed and 8 s:
+// TCP starves without ABC and is bounded with it. The paper's 32 Mb/s for client 0 at the largest R0 is not reproduced:
+// the mechanism gives 3.4 (TestPrototypeClaims has possible causes). The table is golden.
 func TestFigure6_ClaimsHoldExceptLargestRate(t *testing.T) {
 	o := carryOut(t, "p4abc/fig6", experiment.Options{Set: []string{"repeat=1", "duration=8s", "warmup=4s",
 		"r0=[10Mbps, 30Mbps, 60Mbps, 80Mbps, 100Mbps]"}})
@@ -122,13 +123,14 @@ func TestFigure6_ClaimsHoldExceptLargestRate(t *testing.T) {
 	holdExcept(t, o, "fig6.abc.32", "fig6.abc.32.loss")
 }
 
-// What the lab's machine does to figure 6 (docs/lab-results.md): it stalls for some milliseconds now and then.
+// TestFigure6Stalls checks the effect of the lab's machine on figure 6 (docs/lab-results.md): it stalls for some
+// milliseconds at times.
 func TestFigure6Stalls(t *testing.T) {
 	hold(t, carryOut(t, "p4abc/fig6-stalls", experiment.Options{Set: []string{"repeat=1", "r0=60Mbps", "duration=10s",
 		"warmup=5s", "stall=[0ms, 1ms, 3ms]"}}))
 }
 
-// One TCP flow alone is not hurt by ABC.
+// TestSingle_LoneFlowKeepsGoodput checks that ABC does not harm a single TCP flow.
 func TestSingle_LoneFlowKeepsGoodput(t *testing.T) {
 	hold(t, carryOut(t, "p4abc/single", experiment.Options{Set: []string{"repeat=1", "cc=cubic", "duration=10s"}}))
 }
@@ -145,7 +147,7 @@ func holdExcept(t *testing.T, o *results.Outcome, except ...string) {
 	}
 }
 
-// The first point of every experiment runs for half a second: every experiment's measures find what they look at.
+// TestFirstPoints runs the first point of every experiment for half a second: the measures find their objects.
 // TestQuickVariants runs all points of the quick variants.
 func TestFirstPoints(t *testing.T) {
 	for _, e := range registry().Experiments() {

@@ -19,7 +19,7 @@ func numbers64(n int) (all []uint64) {
 	return all
 }
 
-// The comment of logarithm states its error.
+// TestLog2Fixed_KeepsStatedError: the comment of logarithm states its error.
 func TestLog2Fixed_KeepsStatedError(t *testing.T) {
 	worst := 0.0
 	for _, x := range numbers64(100_000) {
@@ -46,7 +46,7 @@ func TestExp2Fixed_KeepsStatedError(t *testing.T) {
 	}
 }
 
-// The comment of quotient states its error.
+// TestDivideFixed_KeepsStatedError: the comment of quotient states its error.
 func TestDivideFixed_KeepsStatedError(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 1))
 	for range 100_000 {
@@ -67,7 +67,7 @@ func TestDivideFixed_KeepsStatedError(t *testing.T) {
 	}
 }
 
-// Signed binary adds up to the constant, with no two neighbours.
+// TestSignedDigits_AddUpWithoutNeighbours: signed binary adds up to the constant, with no two neighbours.
 func TestSignedDigits_AddUpWithoutNeighbours(t *testing.T) {
 	for x := range uint64(1 << 14) {
 		sum, below := int64(0), 64
@@ -99,8 +99,8 @@ func TestProduct_MultipliesWithinOneUnit(t *testing.T) {
 	}
 }
 
-// A portion is right within its constant's places and within a unit a digit, is never negative, and never
-// more than the whole.
+// TestPortion_NeverExceedsWhole: a portion is right within its constant's places and within a unit a digit, is never
+// negative, and never more than the whole.
 func TestPortion_NeverExceedsWhole(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 1))
 	for range 2000 {
@@ -115,7 +115,8 @@ func TestPortion_NeverExceedsWhole(t *testing.T) {
 	}
 }
 
-// What has no branches for signs, and no comparisons for shifts, is what has them: number by number.
+// TestPortion_BranchlessMatchesBranches compares the form without branches for signs and comparisons for shifts with
+// the form that has them, number by number.
 func TestPortion_BranchlessMatchesBranches(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 1))
 	digits := func(all []digit, of func(digit) uint64) (sum uint64) {

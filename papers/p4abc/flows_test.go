@@ -45,7 +45,7 @@ func relative(f *flowShares, hash []uint32, rates []float64, seconds float64, me
 	}
 }
 
-// A_f − A is log2(Σ_g min(R_g, R_f) / Σ_g R_g).
+// TestFlowsFormula checks that A_f − A is log2(Σ_g min(R_g, R_f) / Σ_g R_g).
 func TestFlowsFormula(t *testing.T) {
 	for _, x := range []struct {
 		name        string
@@ -69,8 +69,8 @@ func TestFlowsFormula(t *testing.T) {
 	}
 }
 
-// The table's ratios are those of TDRM-UTEMA meters, one a flow, at every packet, also across the time at
-// which its origin moves, a pause in which all is forgotten, and from the first packet on.
+// TestFlowsMatchMeters checks that the table's ratios are those of one TDRM-UTEMA meter per flow at every packet, also
+// across the time at which its origin moves, after a pause that clears all, and from the first packet on.
 func TestFlowsMatchMeters(t *testing.T) {
 	const places, memory = 16, 30 * unit.Millisecond
 	random := unit.NewRandom(3, "flows")
@@ -108,9 +108,10 @@ func TestFlowsMatchMeters(t *testing.T) {
 	}
 }
 
-// What a sender can do about its flows gets it no activity below that of its fair part: the sum over the
-// flows that do not lose, each up to where it would, is never above what the activity stands for.
-func TestFlowsGainNothing(t *testing.T) {
+// TestFlows_SplittingDoesNotLowerActivity checks that no distribution over flows gives a sender an activity below its
+// fair part's. The sum over the flows that lose no packet, each up to its threshold, is never above the activity's
+// rate.
+func TestFlows_SplittingDoesNotLowerActivity(t *testing.T) {
 	const places = 64
 	random := unit.NewRandom(5, "flows")
 	for trial := range 40 {
@@ -150,8 +151,8 @@ func TestFlowsGainNothing(t *testing.T) {
 	})
 }
 
-// Over a reload flows are counted on, also with another memory; a table of another size begins anew, and says nothing
-// about its first packets.
+// TestFlowsAdopt checks that a reload continues the counts of flows, also with another memory. A table of another size
+// restarts, without values for its first packets.
 func TestFlowsAdopt(t *testing.T) {
 	hash := hashes(2, 16)
 	old := newFlowShares(16)
@@ -173,7 +174,8 @@ func TestFlowsAdopt(t *testing.T) {
 	}
 }
 
-// The option costs nothing where it is not used, and no memory a packet where it is.
+// TestFlowsNoAllocation checks that the option costs no memory where it is off, and no memory per packet where it is
+// on.
 func TestFlowsNoAllocation(t *testing.T) {
 	f, p := newFlowShares(256), &packet.Packet{}
 	now := unit.Time(0)

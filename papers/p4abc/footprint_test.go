@@ -104,7 +104,7 @@ func (forwarding) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 	return dataplane.Accept
 }
 
-// Packets change what the footprint says that they write, and nothing else.
+// TestFootprintWrites checks that packets change only the state that the footprint declares as written.
 func TestFootprintWrites(t *testing.T) {
 	for _, given := range [][]string{nil, {"average", "packets"}, {"average", "packets", "queue", "register"},
 		{"others", "shared"}, {"user", "receiver"}, {"flows", "8"}, {"arithmetic", "integer"},
@@ -151,9 +151,9 @@ func TestFootprintWrites(t *testing.T) {
 	}
 }
 
-// The stages of thresholds that grow are those of a switch with a port at which they can: with average: rate, a rate,
-// and a buffer of more than twice Q_base. Whichever port it is, operations are the same. With average: packets, or
-// where no port grows, a footprint lacks them.
+// TestFootprintGrows checks that stages of growing thresholds count only for a switch with a port where they can grow:
+// with average: rate, a rate, and a buffer of more than twice Q_base. For any such port the operations are the same.
+// With average: packets, or where no port grows, a footprint lacks them.
 func TestFootprintGrows(t *testing.T) {
 	for _, whole := range []bool{false, true} {
 		stages := func(perPacket bool, rates []unit.Rate, buffers []int32) string {
@@ -201,7 +201,7 @@ func TestFootprintGrows(t *testing.T) {
 	}
 }
 
-// Meters made for sources that sent are counted once: a footprint does not change with traffic.
+// TestFootprintStays: meters made for sources that sent are counted once: a footprint does not change with traffic.
 func TestFootprintStays(t *testing.T) {
 	port := dataplanetest.Port{Rate: unit.LinkRate{Bits: 100 * unit.Mbps}, Queues: 1}
 	s := dataplanetest.Setup{Ports: []dataplanetest.Port{port, port, port}}
@@ -219,8 +219,8 @@ func TestFootprintStays(t *testing.T) {
 	}
 }
 
-// The state of an edge grows with its users, three variables each; a core has none of them, and what it has for its
-// ports does not grow: from 1 to 10,000 users, in both arithmetics.
+// TestStateOfAggregates checks that the state of an edge grows with its users, three variables each. A core has none of
+// them, and its state for ports does not grow: from 1 to 10,000 users, in both arithmetics.
 func TestStateOfAggregates(t *testing.T) {
 	for _, whole := range []bool{false, true} {
 		registers := func(users int, lines []dataplane.Line) int64 {

@@ -6,7 +6,7 @@ import (
 	"weir/core/packet"
 )
 
-// Of a forger's packets, each third has what it writes.
+// TestForger_MarksEveryThirdPacket checks that each third packet of a forger has its mark.
 func TestForger_MarksEveryThirdPacket(t *testing.T) {
 	f, err := NewForger(nil, ForgerConfig{Activity: -30, Every: 3})
 	if err != nil {

@@ -60,8 +60,8 @@ var arrivals = map[string]func(r unit.Random, i int, gap float64) (float64, int)
 	},
 }
 
-// Activity is within IntegerBound of the exact one, whatever the traffic, from 1 packet a second to 10 million,
-// 10 kb/s to 100 Gb/s and beyond, memories of 10 ms to 10 s, from the first packet on.
+// TestIntegerMeter checks that activity is within IntegerBound of the exact one for any traffic, from 1 packet a second
+// to 10 million, 10 kb/s to 100 Gb/s and beyond, memories of 10 ms to 10 s, from the first packet on.
 func TestIntegerMeter(t *testing.T) {
 	worst := 0.0
 	for name, next := range arrivals {
@@ -87,8 +87,8 @@ func TestIntegerMeter(t *testing.T) {
 	t.Logf("the largest difference is %.4f", worst)
 }
 
-// The bound is met and nearly reached: what comes at the end of a slot is a slot old a moment later, what comes
-// at its beginning is new until its end, in the shortest memory that has 32 slots.
+// TestIntegerBound checks that the bound holds and is nearly reached: a packet at the end of a slot is a slot old a
+// moment later, one at its start is new until its end, in the shortest memory with 32 slots.
 func TestIntegerBound(t *testing.T) {
 	const slot = unit.Time(1) << 36
 	high, low := newBoth(0, 32*slot), newBoth(0, 32*slot)
@@ -108,7 +108,8 @@ func TestIntegerBound(t *testing.T) {
 	}
 }
 
-// The first moments of a measurement: T is the time since it began, however short, wherever in a slot.
+// TestIntegerStart checks the first moments of a measurement: T is the time since its start, however short, anywhere in
+// a slot.
 func TestIntegerStart(t *testing.T) {
 	for _, start := range []unit.Time{0, 1, 12345678901, 3 * unit.Second} {
 		for after := unit.Time(1); after < 100*unit.Second; after += after/5 + 1 {
@@ -124,7 +125,8 @@ func TestIntegerStart(t *testing.T) {
 	}
 }
 
-// Hours and months of silence, up to the end of time's range, leave nothing of S and let no counter wrap.
+// TestIntegerClock checks hours and months of silence, up to the end of time's range: S falls to 0 and no counter
+// wraps.
 func TestIntegerClock(t *testing.T) {
 	for _, memory := range []unit.Time{unit.Microsecond, 10 * unit.Millisecond, 3 * unit.Second, 3600 * unit.Second} {
 		for _, idle := range []unit.Time{3600 * unit.Second, 36000 * unit.Second, unit.Time(1) << 62} {
@@ -153,7 +155,7 @@ func TestIntegerClock(t *testing.T) {
 	}
 }
 
-// S stays at the most that its register holds, and comes down again.
+// TestIntegerOverflow checks that S stays at its register's maximum, and falls again.
 func TestIntegerOverflow(t *testing.T) {
 	s := newSlots(3600 * unit.Second)
 	m := NewIntegerMeter(0, s)
@@ -173,8 +175,8 @@ func TestIntegerOverflow(t *testing.T) {
 	}
 }
 
-// A_avg in integers follows the exact one: within what slots make of the samples' ages, M/32, and 0.15 % of
-// what changes in a slot.
+// TestIntegerAverage checks that A_avg in integers follows the exact one within the slots' effect on the samples' ages,
+// M/32, and 0.15 % of the changes in a slot.
 func TestIntegerAverage(t *testing.T) {
 	for _, memory := range []unit.Time{10 * unit.Millisecond, 300 * unit.Millisecond, 10 * unit.Second} {
 		for _, rate := range []float64{1, 100, 1e4, 1e6} {
@@ -205,8 +207,8 @@ func TestIntegerAverage(t *testing.T) {
 	}
 }
 
-// A sample that is always the same is the average, from the first on, without drift: a difference of less than
-// 64 units, 0.001, adds less than a unit in a slot.
+// TestIntegerAverageOfOne: a sample that is always the same is the average, from the first on, without drift: a
+// difference of less than 64 units, 0.001, adds less than a unit in a slot.
 func TestIntegerAverageOfOne(t *testing.T) {
 	s := newSlots(300 * unit.Millisecond)
 	for _, x := range []float64{-7, 0.01, 12.3456, 23} {
@@ -221,7 +223,7 @@ func TestIntegerAverageOfOne(t *testing.T) {
 	}
 }
 
-// Equation (2) decides alike, but where the queue is at the threshold.
+// TestIntegerThreshold: equation (2) decides alike, but where the queue is at the threshold.
 func TestIntegerThreshold(t *testing.T) {
 	for _, c := range []struct{ qMin, qBase, gamma float64 }{{6, 20, 16}, {9000, 30000, 24000}, {1, 10, 0.5}, {0, 0, 1}} {
 		w := integers{perPacket: true, ports: []integerAQM{{qMin: NewFixed(c.qMin), qBase: NewFixed(c.qBase),
@@ -239,8 +241,8 @@ func TestIntegerThreshold(t *testing.T) {
 	}
 }
 
-// For a packet the integer variant only adds, shifts, compares and looks up: its functions neither multiply
-// nor divide, nor have they floating-point numbers, nor call any that do.
+// TestIntegerOperations: for a packet the integer variant only adds, shifts, compares and looks up: its functions
+// neither multiply nor divide, nor have they floating-point numbers, nor call any that do.
 func TestIntegerOperations(t *testing.T) {
 	configured := []string{"NewFixed", "Float", "newCurve", "signedDigits", "productBy", "newPortion", "newSlots",
 		"logReference", "newIntegers", "rateAt", "continueMeter", "exportAverage", "adoptAverage", "newSpread", "draw",

@@ -11,7 +11,8 @@ import (
 	"weir/internal/testkit"
 )
 
-// An activity is the same in a mark as in a register, and every finite mark is a number or the range's end.
+// TestFixed_RoundTripsThroughFloatBits: an activity is the same in a mark as in a register, and every finite mark is a
+// number or the range's end.
 func TestFixed_RoundTripsThroughFloatBits(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 1))
 	for i := range 100_000 {
@@ -39,7 +40,7 @@ func TestFixed_RoundTripsThroughFloatBits(t *testing.T) {
 	}
 }
 
-// Switches of both arithmetics read each other's marks: an edge of either and a core of either.
+// TestMixedDomain: switches of both arithmetics read each other's marks: an edge of either and a core of either.
 func TestMixedDomain(t *testing.T) {
 	for _, edge := range []bool{false, true} {
 		for _, core := range []bool{false, true} {
@@ -83,7 +84,7 @@ func TestMixedDomain(t *testing.T) {
 	}
 }
 
-// A reload may change the arithmetic: rates and averages go on.
+// TestAdoptArithmetic: a reload may change the arithmetic: rates and averages go on.
 func TestAdoptArithmetic(t *testing.T) {
 	for _, from := range []bool{false, true} {
 		for _, to := range []bool{false, true} {
@@ -119,7 +120,8 @@ func TestAdoptArithmetic(t *testing.T) {
 	}
 }
 
-// An integer program decides as the exact one does: of a thousand users' packets, one queue of any length.
+// TestIntegerProgram: an integer program decides as the exact one does: of a thousand users' packets, one queue of any
+// length.
 func TestIntegerProgram(t *testing.T) {
 	c := paper()
 	c.Register = true
@@ -148,7 +150,7 @@ func TestIntegerProgram(t *testing.T) {
 	}
 }
 
-// The fair meter's rates are spread evenly over the share that it is given.
+// TestSpread_DrawsEvenlyOverShare: the fair meter's rates are spread evenly over the share that it is given.
 func TestSpread_DrawsEvenlyOverShare(t *testing.T) {
 	for _, share := range []float64{1, 0.5, 0.1} {
 		for name, draw := range map[string]func(s *spread) float64{
@@ -171,7 +173,7 @@ func TestSpread_DrawsEvenlyOverShare(t *testing.T) {
 	}
 }
 
-// Without a spread all packets of a rate have its activity, and nothing is drawn.
+// TestSpreadIsOff checks that without a spread all packets of a rate have its activity, without a draw.
 func TestSpreadIsOff(t *testing.T) {
 	if p := newPath(t, defaults()); p.program.spread != nil {
 		t.Error("the meter of §3.2 draws")
@@ -197,8 +199,8 @@ func TestSpreadIsOff(t *testing.T) {
 	}
 }
 
-// A reload keeps what a user receives apart from what it sends, and A_avg with the weight of its past: one sample
-// more does not take it over.
+// TestAdoptWhole checks that a reload keeps a user's received traffic apart from its sent traffic, and A_avg with the
+// weight of its past: one further sample does not dominate it.
 func TestAdoptWhole(t *testing.T) {
 	for _, whole := range []bool{false, true} {
 		c := defaults()

@@ -14,9 +14,9 @@ import (
 
 var _ dataplane.Metered = (*Program)(nil)
 
-// The most active come first, whether they are aggregates or single sources; a number that
-// goes to another address has sent nothing.
-func TestMostActive(t *testing.T) {
+// TestProgram_ListsMostActiveUsersFirst checks that the most active users are first, aggregates or single sources. A
+// number that goes to another address has no traffic.
+func TestProgram_ListsMostActiveUsersFirst(t *testing.T) {
 	book := packet.NewBook()
 	for i := range byte(6) {
 		book.Add(netip.AddrFrom4([4]byte{10, 0, i, 1}), netip.Addr{})
@@ -49,8 +49,9 @@ func TestMostActive(t *testing.T) {
 	}
 }
 
-// Each port has its average, each of the most active users its activity and rate, under its
-// address, its prefix or the word others. What has no room is left out, the least active first.
+// TestProgram_SamplesMostActiveUsers checks that each port has its average, and each of the most active users its
+// activity and rate, under its address, its prefix or the word others. Users without room are omitted, the least active
+// first.
 func TestProgram_SamplesMostActiveUsers(t *testing.T) {
 	book := packet.NewBook()
 	book.Add(netip.MustParseAddr("10.0.0.1"), netip.Addr{})
@@ -132,7 +133,8 @@ func TestProgram_SamplesMostActiveUsers(t *testing.T) {
 	}
 }
 
-// Integers show what exact arithmetic shows, as near as they are: A_avg of ports, activities and rates.
+// TestSampleInIntegers checks that integers show A_avg of ports, activities and rates as exact arithmetic does, within
+// their precision.
 func TestSampleInIntegers(t *testing.T) {
 	sample := func(integer bool) (names []string, values []float64) {
 		c := defaults()
@@ -162,7 +164,8 @@ func TestSampleInIntegers(t *testing.T) {
 	}
 }
 
-// Frames without a mark are a user of the port inside where they came in, in metrics as in what is dropped.
+// TestUnmarkedInMetrics checks that frames without a mark are a user of the inside port where they arrived, in metrics
+// as in drops.
 func TestUnmarkedInMetrics(t *testing.T) {
 	for arithmetic, integer := range map[string]bool{"exact": false, "integer": true} {
 		t.Run(arithmetic, func(t *testing.T) {
@@ -189,8 +192,9 @@ func TestUnmarkedInMetrics(t *testing.T) {
 	}
 }
 
-// A user's accepted bytes and dropped frames are those of its packets, whoever drops them, and never fall; an aggregate
-// shows them although it is not among the most active, and one that has sent nothing has zeros.
+// TestProgram_CountsBytesAndDropsPerUser checks that a user's accepted bytes and dropped frames are those of its
+// packets, for any cause of drops, and never fall. An aggregate shows them although it is not among the most active,
+// and one without traffic has zeros.
 func TestProgram_CountsBytesAndDropsPerUser(t *testing.T) {
 	book := packet.NewBook()
 	for i := range byte(20) {

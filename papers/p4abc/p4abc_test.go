@@ -18,7 +18,7 @@ import (
 
 func TestDocNamesTests(t *testing.T) { testkit.CheckDocTests(t, 18, "../../core/dataplane/users") }
 
-// UTEMA, equations 28 to 30: unit packets each second, M = 10 s give 1.0508331944 at every arrival
+// TestMeterGolden: UTEMA, equations 28 to 30: unit packets each second, M = 10 s give 1.0508331944 at every arrival
 // from the first: right after an arrival R = b·dt/(1 − exp(−b·dt)) of the rate.
 func TestMeterGolden(t *testing.T) {
 	m := NewMeter(0)
@@ -40,8 +40,8 @@ func TestMeterGolden(t *testing.T) {
 	}
 }
 
-// ICPE'17, table 6: TDRM-UTEMA gives 1.000 of the rate of Poisson
-// traffic, with a coefficient of variation of 0.158 for M = 20 gaps (figure 6e).
+// TestMeterIsUnbiased checks ICPE'17, table 6: TDRM-UTEMA gives 1.000 of the rate of Poisson traffic, with a
+// coefficient of variation of 0.158 for M = 20 gaps (figure 6e).
 func TestMeterIsUnbiased(t *testing.T) {
 	random := unit.NewRandom(1, "poisson")
 	m := NewMeter(0)
@@ -67,7 +67,7 @@ func TestMeterIsUnbiased(t *testing.T) {
 	}
 }
 
-// ICPE'17, equations 18 to 20: UTEMA with M = 4, t = 0, 1, 2, 3, X = 1, 0, 1, 0.
+// TestAverageGolden checks ICPE'17, equations 18 to 20: UTEMA with M = 4, t = 0, 1, 2, 3, X = 1, 0, 1, 0.
 func TestAverageGolden(t *testing.T) {
 	var a Average
 	if a.Value() != 0 {
@@ -81,7 +81,7 @@ func TestAverageGolden(t *testing.T) {
 	}
 }
 
-// Equation (1).
+// TestActivity_FollowsEquation1: equation (1).
 func TestActivity_FollowsEquation1(t *testing.T) {
 	for _, c := range []struct{ rate, want float64 }{{10e3, 0}, {20e3, 1}, {5e3, -1}, {40e6, math.Log2(4000)}, {0, 0}} {
 		if got := Activity(c.rate, 10*unit.Kbps); !testkit.IsNear(got, c.want, testkit.Tolerance{Absolute: 1e-12}) {
@@ -90,7 +90,7 @@ func TestActivity_FollowsEquation1(t *testing.T) {
 	}
 }
 
-// Equation (2) with the parameters of §6.1.3.
+// TestThreshold_FollowsEquation2 checks equation (2) with the parameters of P4-ABC §6.1.3.
 func TestThreshold_FollowsEquation2(t *testing.T) {
 	for _, c := range []struct{ a, avg, want float64 }{
 		{10, 10, 20},   // average activity: Q_base
@@ -188,8 +188,8 @@ func paper() Config {
 	return c
 }
 
-// The first packet at the very start of the measurement has activity 0; one that
-// comes later has a rate.
+// TestFirstPacket checks that the first packet at the very start of the measurement has activity 0. A later one has a
+// rate.
 func TestFirstPacket(t *testing.T) {
 	b := newBench(t, defaults())
 	b.send(1)
@@ -206,8 +206,8 @@ func TestFirstPacket(t *testing.T) {
 	}
 }
 
-// §3.3: A_avg is over accepted packets only; what a full buffer refuses does not
-// count either.
+// TestAverageOfAcceptedOnly checks P4-ABC §3.3: A_avg is only over accepted packets. Packets that a full buffer refuses
+// do not count either.
 func TestAverageOfAcceptedOnly(t *testing.T) {
 	b := newBench(t, paper())
 	accepted := 0.0
@@ -236,9 +236,9 @@ func TestAverageOfAcceptedOnly(t *testing.T) {
 	}
 }
 
-// §5.1 and §5.3: the ingress sees the length that the last departure left, plus one
-// for each packet accepted since; so between departures it is right, and after a
-// departure it is the true length.
+// TestRegister_TracksQueueBetweenDepartures checks P4-ABC §5.1 and §5.3: the ingress uses the length at the last
+// departure, plus one for each packet accepted since. So between departures it is right, and after a departure it is
+// the true length.
 func TestRegister_TracksQueueBetweenDepartures(t *testing.T) {
 	c := paper()
 	c.Register = true
@@ -260,8 +260,8 @@ func TestRegister_TracksQueueBetweenDepartures(t *testing.T) {
 	}
 }
 
-// §5.2: the source address is the aggregate; prefixes join sources, the longest
-// wins; the others have one each, or share one.
+// TestAggregates_LongestPrefixWins checks P4-ABC §5.2: the source address is the aggregate. Prefixes join sources, the
+// longest wins, and the others have one each, or share one.
 func TestAggregates_LongestPrefixWins(t *testing.T) {
 	c := defaults()
 	c.Aggregates = []Aggregate{{Key: "10.0.0.0/24", Value: 20 * unit.Kbps},
@@ -295,10 +295,9 @@ func TestAggregates_LongestPrefixWins(t *testing.T) {
 	}
 }
 
-// §3.4: "Reference rates R_r specific to aggregates may be used to differentiate
-// their achievable throughput": of two sources that overload the link alike the one
-// with the higher reference rate is the less active, and the other one is dropped
-// first.
+// TestReferenceRates checks P4-ABC §3.4: "Reference rates R_r specific to aggregates may be used to differentiate their
+// achievable throughput". Of two sources that overload the link equally the one with the higher reference rate is less
+// active, and the other is dropped first.
 func TestReferenceRates(t *testing.T) {
 	c := defaults()
 	c.Aggregates = []Aggregate{{Key: "10.0.0.1/32", Value: 30 * unit.Kbps},
@@ -334,7 +333,7 @@ func TestReferenceRates(t *testing.T) {
 	}
 }
 
-// §6.1.3's values are the defaults.
+// TestScheme_DefaultsMatchPaper checks that the values of P4-ABC §6.1.3 are the defaults.
 func TestScheme_DefaultsMatchPaper(t *testing.T) {
 	var b strings.Builder
 	for _, p := range Scheme().Parameters() {
@@ -349,7 +348,7 @@ func TestScheme_DefaultsMatchPaper(t *testing.T) {
 	}
 }
 
-// Thresholds in bytes: an option, all three or none.
+// TestConfig_TakesThresholdsInBytes checks thresholds in bytes, an option: all three or none.
 func TestConfig_TakesThresholdsInBytes(t *testing.T) {
 	c := defaults()
 	c.QMin, c.QBase, c.Gamma = unit.Depth{Bytes: 9000}, unit.Depth{Bytes: 30000}, unit.Depth{Bytes: 24000}
@@ -376,9 +375,9 @@ func TestConfig_TakesThresholdsInBytes(t *testing.T) {
 	}
 }
 
-// §3.3: Q_min "prevents packet dropping in the absence of congestion": at queues up
-// to it nobody is dropped, however active. So ABC at ports that are not congested,
-// the return path of §6.1.1 among them, is the same as no ABC there.
+// TestQMin checks P4-ABC §3.3: Q_min "prevents packet dropping in the absence of congestion". At queues up to it no
+// user is dropped, however active. So ABC at uncongested ports, such as the return path of P4-ABC §6.1.1, has no
+// effect.
 func TestQMin(t *testing.T) {
 	c := paper()
 	c.Aggregates = []Aggregate{{Key: "10.0.0.2/32", Value: 100 * unit.Mbps}} // user 1 has 10 kb/s
@@ -402,8 +401,8 @@ func TestQMin(t *testing.T) {
 	}
 }
 
-// A source with both families is metered by the prefix that its packet's address
-// is in, whichever family came first.
+// TestAggregatesByFamily checks that a source with both families is metered by the prefix of its packet's address, for
+// either first family.
 func TestAggregatesByFamily(t *testing.T) {
 	c := defaults()
 	c.Aggregates = []Aggregate{{Key: "10.0.0.1/32", Value: 20 * unit.Kbps}}
@@ -444,9 +443,8 @@ func (a again) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	return dataplane.Drop(dataplane.Policed)
 }
 
-// A user's frame is measured once: what the switch makes from it does not make the
-// user more active and does not enter A_avg, and a program before this one may send
-// it round again.
+// TestMeasuredOnce checks that a user's frame is measured once. Packets that the switch makes from it do not make the
+// user more active and do not enter A_avg, also if a program before this one recirculates it.
 func TestMeasuredOnce(t *testing.T) {
 	for _, a := range []again{{inject: true}, {inject: false}} {
 		b := newBench(t, paper(), a)
@@ -461,8 +459,8 @@ func TestMeasuredOnce(t *testing.T) {
 	}
 }
 
-// §5.2: the register grows with every packet that is accepted for the port, also
-// with those that are not the domain's.
+// TestRegisterCountsAll checks P4-ABC §5.2: the register grows with every packet accepted for the port, also with those
+// outside the domain.
 func TestRegisterCountsAll(t *testing.T) {
 	c := paper()
 	c.Register = true
@@ -475,7 +473,7 @@ func TestRegisterCountsAll(t *testing.T) {
 	}
 }
 
-// A program with values that no spec can hold is refused, not run.
+// TestNew_RejectsBadConfig: a program with values that no spec can hold is refused, not run.
 func TestNew_RejectsBadConfig(t *testing.T) {
 	site := &dataplane.Site{Ports: 2, Book: packet.NewBook()}
 	if _, err := New(site, defaults()); err != nil {

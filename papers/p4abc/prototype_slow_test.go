@@ -118,8 +118,8 @@ func distance(all []residual) (largest float64) {
 	return largest
 }
 
-// The one configuration of the prototype experiments is within the claims of figures 4, 5, 6 and of one flow alone: its
-// distance is at most 1. Each residual is of something measured.
+// TestPrototype_MeetsClaimsOfFigures checks that the one configuration of the prototype experiments is within the
+// claims of figures 4, 5, 6 and of a single flow: its distance is at most 1. Each residual is of a measured value.
 func TestPrototype_MeetsClaimsOfFigures(t *testing.T) {
 	all := prototypeResiduals(t, strings.NewReplacer(), "10.8kpps")
 	t.Logf("distance %.2f", distance(all))
@@ -134,9 +134,9 @@ func TestPrototype_MeetsClaimsOfFigures(t *testing.T) {
 	}
 }
 
-// The search: of these capacities and rings, under Linux 4.4 that sends segment by segment and Linux 6.18 that sends
-// bursts, none is nearer to the paper than the configuration of the prototype experiments by more than 0.1,
-// which is what other seeds change.
+// TestPrototypeSearch runs the search: of these capacities and rings, under Linux 4.4 that sends segment by segment and
+// Linux 6.18 that sends bursts, none is nearer to the paper than the configuration of the prototype experiments by more
+// than 0.1, the effect of other seeds.
 func TestPrototypeSearch(t *testing.T) {
 	least, found := 100.0, 100.0
 	for _, ring := range []int{32, 64, 128} {

@@ -7,7 +7,7 @@ import (
 	"weir/study/experiment"
 )
 
-// It is one configuration: links, switch and what TCP is are the same in all four files.
+// TestPrototypeIsOne checks that it is one configuration: links, switch and TCP are the same in all four files.
 func TestPrototypeIsOne(t *testing.T) {
 	for _, same := range []string{
 		"    - {ends: [client0, s1], rate: 100Mbps, delay: 5ms, jitter: 240us}\n",
@@ -32,9 +32,9 @@ func TestPrototypeIsOne(t *testing.T) {
 	}
 }
 
-// What is left open is said to be: client 0 of figure 6 gets less at R0 = 50 than at 30 Mb/s, and bursts keep figure 4
-// from being proportional. All other claims hold, here with fewer points and shorter runs than in
-// TestPrototypeClaimsFull.
+// TestPrototypeClaims checks that the open claims fail as documented: client 0 of figure 6 gets less at R0 = 50 than at
+// 30 Mb/s, and bursts prevent a proportional figure 4. All other claims hold, here with fewer points and shorter runs
+// than in TestPrototypeClaimsFull.
 func TestPrototypeClaims(t *testing.T) {
 	for name, set := range map[string][]string{"fig4": {"duration=4s"}, "fig5": {"duration=4s"},
 		"fig6": {"duration=5s", "capacity=10.8kpps"}, "single": {"repeat=1", "duration=8s"},
@@ -50,8 +50,8 @@ func prototypeClaims(t *testing.T, name string, o experiment.Options) {
 	holdExcept(t, carryOut(t, "p4abc/prototype-"+name, o), "prototype-fig6.abc.monotone", "prototype-fig4.without.bursts")
 }
 
-// Users of constant rate at unequal reference rates starve in the cases that the page derives
-// (docs/papers/p4abc.md#constant-rates-at-unequal-reference-rates).
+// TestUnresponsive_StarvationFollowsReferences: users of constant rate at unequal reference rates starve in the cases
+// that the page derives (docs/papers/p4abc.md#constant-rates-at-unequal-reference-rates).
 func TestUnresponsive_StarvationFollowsReferences(t *testing.T) {
 	hold(t, carryOut(t, "p4abc/cbr-references", experiment.Options{Set: []string{"repeat=1", "duration=3s", "warmup=10s",
 		"gamma=[16 packets, 40 packets]"}}))

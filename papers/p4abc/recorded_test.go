@@ -44,9 +44,9 @@ func (s *shadowed) Book(env *dataplane.Env, p *packet.Packet) {
 		math.Abs(s.whole.AverageActivity(p.Meta.Out)-s.Program.AverageActivity(p.Meta.Out)))
 }
 
-// Of every packet of figures 4, 5 and 6, constant rates, TCP and both, the integer activity is within the bound,
-// and A_avg with it. (An average may differ by more than its samples while they change: its slots are 1/32 of
-// M_AA.)
+// TestRecordedArrivals checks that for every packet of figures 4, 5 and 6, constant rates, TCP and both, the integer
+// activity is within the bound, and A_avg with it. (An average may differ by more than its samples while they change:
+// its slots are 1/32 of M_AA.).
 func TestRecordedArrivals(t *testing.T) { recordedArrivals(t, "duration=2s") }
 
 // recordedArrivals compares the integer activity with the exact one during the given duration.

@@ -16,9 +16,9 @@ import (
 var _ dataplane.Adopter = (*Program)(nil)
 var _ dataplane.AddressEvictor = (*Program)(nil)
 
-// A program with other parameters takes over what the one before has measured: the rates of
-// aggregates and of single sources, also with another memory, and the averages. It begins
-// anew with what is new, and says what is lost.
+// TestProgram_AdoptsMeasuredRates checks that a program with other parameters adopts its predecessor's measurements:
+// the rates of aggregates and of single sources, also with another memory, and the averages. New parts restart, and
+// losses are reported.
 func TestProgram_AdoptsMeasuredRates(t *testing.T) {
 	book := packet.NewBook()
 	for i := range byte(4) {

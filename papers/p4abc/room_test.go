@@ -33,9 +33,10 @@ func (a *Program) accepts() (n int64) {
 	return n
 }
 
-// Thresholds are as given until the port is empty after a drop. They double by 137 ms of that, up to half of the
-// buffer or, without one, to what the port sends in 100 ms, and halve in 17.6 s. An empty port counts for M_AM after a
-// drop, what it was sending does not, and neither does a time beyond M_AA: traffic has ended.
+// TestRoom_DoublesThresholdsWhilePortEmpty checks that thresholds are as given until the port is empty after a drop.
+// They double by 137 ms of that, up to half of the buffer or, without one, to the port's traffic in 100 ms, and halve
+// in 17.6 s. An empty port counts for M_AM after a drop. Time spent sending does not, and neither does a time beyond
+// M_AA: traffic has ended.
 func TestRoom_DoublesThresholdsWhilePortEmpty(t *testing.T) {
 	const ms = unit.Millisecond
 	var often []unit.Time // 1.1 s in which the port is empty
@@ -95,7 +96,8 @@ func TestRoom_DoublesThresholdsWhilePortEmpty(t *testing.T) {
 	}
 }
 
-// While the port is busy the thresholds shrink to those that are given. What departs is not idle time.
+// TestRoomShrinks checks that while the port is busy the thresholds shrink to the given ones. The time of departures is
+// not idle time.
 func TestRoomShrinks(t *testing.T) {
 	a := roomBench(t, defaults(), tm.Limit{Packets: 4000})
 	a.setActivity(0)
@@ -124,8 +126,8 @@ func TestRoomShrinks(t *testing.T) {
 	}
 }
 
-// A reload keeps the room, as far as the new buffer has it. The paper's form and a short buffer have no room, and do
-// not see when a port is empty.
+// TestRoomAdopts: a reload keeps the room, as far as the new buffer has it. The paper's form and a short buffer have no
+// room, and do not see when a port is empty.
 func TestRoomAdopts(t *testing.T) {
 	for _, x := range []struct {
 		old    form
@@ -153,7 +155,8 @@ func TestRoomAdopts(t *testing.T) {
 	}
 }
 
-// An event that changes a port's rate changes the time that frames take, and the largest rate of a user.
+// TestRateOfEvent: an event that changes a port's rate changes the time that frames take, and the largest rate of a
+// user.
 func TestRateOfEvent(t *testing.T) {
 	for _, f := range forms {
 		if f.perPacket {

@@ -7,19 +7,21 @@ import (
 	"weir/study/experiment"
 )
 
-// Thresholds that round_trip fits carry the link and share it, at two other links than the paper's. At 1 Gb/s shares
-// are fair from 8 s on: after 5 s Jain's index is 0.98 ± 0.03 with either average.
+// TestScale_FittedThresholdsShareLink checks that thresholds by round_trip fill the link and share it, at two other
+// links than the paper's. At 1 Gb/s shares are fair from 8 s on: after 5 s Jain's index is 0.98 ± 0.03 with either
+// average.
 func TestScale_FittedThresholdsShareLink(t *testing.T) {
 	holds(t, "p4abc/scale", "link=10M_100ms", "scheme=[documented, fitted]")
 	holds(t, "p4abc/scale", "link=1G_10ms", "scheme=[documented, fitted]", "warmup=8s", "duration=2s")
 }
 
-// Thresholds may fall with the root of the number of users.
+// TestScaleUsers: thresholds may fall with the root of the number of users.
 func TestScaleUsers(t *testing.T) {
 	holds(t, "p4abc/scale-users", "hosts=[3, 33]", "assumed=[2, 32]", "warmup=3s", "duration=2s")
 }
 
-// What each parameter does at the paper's point. TestSensitivityFull has all of them.
+// TestSensitivity_ClaimsHoldPerParameter checks the effect of each parameter at the paper's point. TestSensitivityFull
+// has all of them.
 func TestSensitivity_ClaimsHoldPerParameter(t *testing.T) {
 	holds(t, "p4abc/sensitivity", "repeat=1", "duration=4s", "warmup=3s",
 		"parameter=[paper, q_min_20, gamma_1, gamma_64, reference_1bps, average_memory_3s]")

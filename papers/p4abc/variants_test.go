@@ -9,8 +9,9 @@ import (
 	"weir/study/results"
 )
 
-// One point each of figures 4, 5 and 6 in integers, with ten paired seeds: the mean difference to exact arithmetic is
-// below 2 % of the link, or its 95 % interval contains 0. TestIntegerFiguresFull has more points and longer runs.
+// TestIntegerFigures: one point each of figures 4, 5 and 6 in integers, with ten paired seeds: the mean difference to
+// exact arithmetic is below 2 % of the link, or its 95 % interval contains 0. TestIntegerFiguresFull has more points
+// and longer runs.
 func TestIntegerFigures(t *testing.T) {
 	integersAreExact(t, 6, experiment.Options{Quick: true, Set: []string{"load=[cbr-60, tcp-1, mix-20]", "duration=2s",
 		"warmup=2s"}})
@@ -76,19 +77,21 @@ func goodput(t *testing.T, r *results.Run, group string) float64 {
 	return 0
 }
 
-// The warning of §2, and what the fair activity meter is good for: every claim of the experiment holds.
+// TestFairMeter checks the warning of P4-ABC §2, and the benefit of the fair activity meter: every claim of the
+// experiment holds.
 func TestFairMeter(t *testing.T) {
 	hold(t, carryOut(t, "p4abc/fair-meter", experiment.Options{Quick: true, Set: []string{"repeat=1", "duration=8s",
 		"warmup=12s"}}))
 }
 
-// Ten users on a link that grows with them: TestAggregateNumbersFull goes to 100, the full experiment to 10,000.
+// TestAggregateNumbers checks ten users on a link that grows with them: TestAggregateNumbersFull goes to 100, the full
+// experiment to 10,000.
 func TestAggregateNumbers(t *testing.T) {
 	hold(t, carryOut(t, "p4abc/aggregates", experiment.Options{Set: []string{"users=[10]", "duration=5s", "warmup=5s"}}))
 }
 
-// A user joins eight: fair again, and full. The 20 s have room for the 15 s of joins.time and the 5 s for which shares
-// stay fair. TestJoinsFull has users that leave, too.
+// TestJoins_ClaimsHoldWithEight checks a user that joins eight: the link is fair again, and full. The 20 s have room
+// for the 15 s of joins.time and the 5 s for which shares stay fair. TestJoinsFull has users that leave, too.
 func TestJoins_ClaimsHoldWithEight(t *testing.T) {
 	hold(t, carryOut(t, "p4abc/joins", experiment.Options{Set: []string{"repeat=1", "change=one-joins-eight",
 		"scheme=[without, memory-3s, memory-10s]", "duration=20s"}}))

@@ -9,8 +9,8 @@ import (
 	"weir/core/unit"
 )
 
-// P4TE code, its choice: large flows by utilisation while that port is green, else by queue;
-// everything else by queue while that is green, else by utilisation; no delay; a flowlet stays.
+// TestCodePaths checks the choice of the P4TE code: large flows by utilisation while that port is green, else by queue.
+// All others go by queue while that is green, else by utilisation. Delay is not used, and a flowlet stays.
 func TestCodePaths(t *testing.T) {
 	const green, yellow, red = dataplane.Green, dataplane.Yellow, dataplane.Red
 	const low, shallow, idle packet.PortID = 4, 5, 6
@@ -38,8 +38,8 @@ func TestCodePaths(t *testing.T) {
 	}
 }
 
-// P4TE code, its decision: lower where both colours are red, raise where the egress is
-// yellow at most and the class not red, so also where it is within its rate.
+// TestCodeDecision checks the decision of the P4TE code: lower where both colours are red. Raise where the egress is at
+// most yellow and the class not red, so also where it is within its rate.
 func TestCodeDecision(t *testing.T) {
 	const green, yellow, red = dataplane.Green, dataplane.Yellow, dataplane.Red
 	paper, code := &rater{config: RateConfig{Decision: DecidePaper}}, &rater{config: RateConfig{Decision: DecideCode}}
@@ -66,7 +66,7 @@ func TestCodeDecision(t *testing.T) {
 	}
 }
 
-// P4TE code: its meters of classes have two rates and three colours.
+// TestCodeMeters follows P4TE code: its meters of classes have two rates and three colours.
 func TestCodeMeters(t *testing.T) {
 	lines := []dataplane.Line{{Rate: unit.LinkRate{Bits: 100 * unit.Mbps}}}
 	for _, x := range []struct {

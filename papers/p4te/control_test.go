@@ -18,10 +18,9 @@ func plane(t *testing.T, groups int, c ControlConfig, up ...packet.PortID) *Cont
 	return k
 }
 
-// Algorithm 4: ports begin in the group of the highest priority; an increase moves one
-// group on, a decrease one back, never beyond the first and the last. Figure 5, e and f: port
-// 3, whose queue has grown, is moved one group down and port 4, whose queue has shrunk,
-// one up.
+// TestControlPlane_FollowsAlgorithm4 checks P4TE's algorithm 4: ports begin in the group of the highest priority. An
+// increase moves one group on, a decrease one back, never beyond the first and the last. Figure 5, e and f: port 3,
+// with a grown queue, moves one group down and port 4, with a shrunk queue, one up.
 func TestControlPlane_FollowsAlgorithm4(t *testing.T) {
 	k := plane(t, 3, ControlConfig{}, 3, 4)
 	step := func(port packet.PortID, change Change) int {
@@ -49,7 +48,8 @@ func TestControlPlane_FollowsAlgorithm4(t *testing.T) {
 	}
 }
 
-// §4.3: writes reach the tables later, one at a time; a port leaves before it enters.
+// TestWritesAreNotAtomic checks P4TE §4.3: writes reach the tables later, one at a time. A port leaves one group before
+// it enters the next.
 func TestWritesAreNotAtomic(t *testing.T) {
 	k := plane(t, 3, ControlConfig{Latency: unit.Millisecond, WriteTime: 100 * unit.Microsecond, Queue: 2}, 3, 4)
 	first := slices.Clone(k.Reconfigure(5*unit.Millisecond, Event{Delay, Increase, 3, 0}))
@@ -71,9 +71,9 @@ func TestWritesAreNotAtomic(t *testing.T) {
 	}
 }
 
-// Events that come faster than the tables take writes wait, so many as there is room for; others are
-// lost and move nothing. What is full has room again when writes are done, and a failed
-// link is the operator's, who is heard always.
+// TestControlQueue checks that events that arrive faster than the tables accept writes wait, up to the room for them.
+// Others are lost and move no port. A full queue has room again when writes are finished, and a failed link, which the
+// operator reports, is always accepted.
 func TestControlQueue(t *testing.T) {
 	k := plane(t, 100, ControlConfig{Latency: unit.Millisecond, WriteTime: 100 * unit.Microsecond, Queue: 4}, 3, 4)
 	step := func(now unit.Time) int { return len(k.Reconfigure(now, Event{Delay, Increase, 3, 0})) }
@@ -96,8 +96,8 @@ func TestControlQueue(t *testing.T) {
 	}
 }
 
-// §6.2.1.2: the first group that is not empty, and in it each port as likely; with all in
-// one group, whichever it is, that is ECMP (§6.3, §6.5).
+// TestUpwardTable_SpreadsOverFirstGroup checks P4TE §6.2.1.2: the first group that is not empty is used, with equally
+// likely ports. With all ports in one group, whichever it is, that is ECMP (P4TE §6.3, P4TE §6.5).
 func TestUpwardTable_SpreadsOverFirstGroup(t *testing.T) {
 	u := NewUpward(3, []packet.PortID{2, 3, 5})
 	spread := func() []packet.PortID {
@@ -140,8 +140,8 @@ func TestUpwardTable_SpreadsOverFirstGroup(t *testing.T) {
 	}
 }
 
-// §6.5: a failed link leaves all tables, moves on as events come, and is put back where it
-// then belongs.
+// TestControlPlane_FailedLinkLeavesTables checks P4TE §6.5: a failed link leaves all tables and moves on with events.
+// It is restored to the group where it then belongs.
 func TestControlPlane_FailedLinkLeavesTables(t *testing.T) {
 	k := plane(t, 3, ControlConfig{}, 3, 4)
 	if w := k.SetLinkDown(0, 3, true); len(w) != int(MetricCount) || w[0].Enter || k.Group(Delay, 3) != -1 {
@@ -162,7 +162,8 @@ func TestControlPlane_FailedLinkLeavesTables(t *testing.T) {
 	}
 }
 
-// §6.2.1.2, §7.1: with sub-ranges a value says the group: 0–3, 4–6, 7–10 of 10 packets in three.
+// TestControlPlane_RangesMapValuesToGroups checks P4TE §6.2.1.2 and §7.1: with sub-ranges a value determines the group:
+// 0–3, 4–6, 7–10 of 10 packets in three.
 func TestControlPlane_RangesMapValuesToGroups(t *testing.T) {
 	k := plane(t, 3, ControlConfig{Mapping: ByRange, Range: [MetricCount][]int64{QueueDepth: {0, 0, 0, 10}}}, 3)
 	for _, x := range []struct {

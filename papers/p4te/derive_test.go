@@ -11,8 +11,9 @@ import (
 	"weir/internal/testkit"
 )
 
-// Times and lengths follow from the network's longest round trip and the ports' rates, ten times the rate and a tenth
-// and fifty times the round trip, too; what is given stays; at ports in packets/s they are the paper's.
+// TestOptions_DeriveFromRoundTripAndRates checks that times and lengths follow from the network's longest round trip
+// and the ports' rates, also at ten times the rate and at a tenth and fifty times the round trip. Given values stay,
+// and at ports in packets/s they are the paper's.
 func TestOptions_DeriveFromRoundTripAndRates(t *testing.T) {
 	const us = unit.Microsecond
 	for _, x := range []struct {
@@ -86,7 +87,8 @@ traffic:
 	return n.programs[n.node("leaf0")]
 }
 
-// A value that is far from what follows is warned of at its parameter, and one that fits is not.
+// TestOptions_RemarkUnsuitableValues checks that a value far from the derived one gives a warning at its parameter, and
+// one near it gives none.
 func TestOptions_RemarkUnsuitableValues(t *testing.T) {
 	for _, x := range []struct {
 		name  string

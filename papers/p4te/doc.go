@@ -32,7 +32,8 @@
 //	§4.6                  packets are made of packets         Program.cloneHeaders, rater.makeFakeACK
 //	                                                          TestRecirculationExhausted,
 //	                                                          TestControlPlane_OverloadBoundsWaitingWrites
-//	§6.1.1, alg. 1, 1–10  queue depth                         Gradient  TestGradient_MatchesFigure5, TestOneEventForDelta
+//	§6.1.1, alg. 1, 1–10  queue depth                         Gradient  TestGradient_MatchesFigure5,
+//	                                                                    TestOneEventForDelta
 //	§6.1.2, alg. 2, 1–10  hop delay                           LinkDelay, Gradient, Header  TestClockOffset,
 //	                                                          TestClockDrift, TestLinkDelayOffset, TestLinkDelayAges,
 //	                                                          TestFirstEventOfOffset, TestSourceWraps
@@ -78,7 +79,7 @@
 //	not in the paper      windows that a leaf holds           Enforced  TestEnforcedLimit, TestEnforcedIsObeyed,
 //	                                                          TestEnforcedFlows, TestEnforcedRises
 //	not in the paper      rates lowered where packets wait    DecideQueue  TestDecisionQueue
-//	not in the paper      marks without fake ACKs             Marks  TestMarksAlone, TestMarksGain
+//	not in the paper      marks without fake ACKs             Marks  TestMarks_LeaveWindowsUnchanged, TestMarksGain
 //	not in the paper      values that follow from the network Options.configAt  TestOptions_DeriveFromRoundTripAndRates,
 //	                                                                            TestOptions_RemarkUnsuitableValues
 //	not in the paper      ports without packets               Program.ageIdlePorts  TestProgram_AgeReturnsIdlePort

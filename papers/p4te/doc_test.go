@@ -6,7 +6,7 @@ import (
 	"weir/internal/testkit"
 )
 
-// Every test that doc.go names exists.
+// TestDoc_NamesExist: every test that doc.go names exists.
 func TestDoc_NamesExist(t *testing.T) {
 	testkit.CheckDocTests(t, 40, "../../worlds/switch", "../../e2e")
 }

@@ -9,8 +9,8 @@ import (
 	"weir/core/packet"
 )
 
-// By decision: queue, enforced's default in a fabric, an over-utilised port without a queue changes no rate, one with
-// half of Δ or half of its buffer lowers it, and a port that is not over-utilised raises it.
+// TestDecisionQueue checks decision: queue, enforced's default in a fabric. An over-utilised port without a queue
+// changes no rate, one with half of Δ or half of its buffer lowers it, and a port that is not over-utilised raises it.
 func TestDecisionQueue(t *testing.T) {
 	for _, x := range []struct {
 		name, mode     string
@@ -56,10 +56,9 @@ func TestDecisionQueue(t *testing.T) {
 	}
 }
 
-// Enforced: fake ACKs end at the leaf. The limit is a quarter less than what is in flight,
-// then than itself, some segments at the least; it rises by a segment or by 1/256, by fake ACKs and with
-// every B bytes without one, and ends at the receiver's own window. A window is whole units of the
-// limit, rounded up.
+// TestEnforcedLimit checks enforced: fake ACKs end at the leaf. The limit is first a quarter less than the flight, then
+// a quarter less than itself, at least some segments. It rises by a segment or by 1/256, by fake ACKs and with every B
+// bytes without one, and ends at the receiver's own window. A window is whole units of the limit, rounded up.
 func TestEnforcedLimit(t *testing.T) {
 	for _, c := range []struct {
 		rise  string

@@ -6,7 +6,7 @@ import (
 	"weir/papers/p4te"
 )
 
-// A gradient reports what has changed by more than delta since it last reported (§4.3).
+// ExampleGradient reports a value that has changed by more than delta since the last report (P4TE §4.3).
 func ExampleGradient() {
 	depth := p4te.NewGradient([]int64{10})
 	for _, packets := range []int64{3, 12, 20, 25, 14, 15, 2} {

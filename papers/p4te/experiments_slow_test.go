@@ -10,11 +10,11 @@ import (
 	"weir/study/experiment"
 )
 
-// All scenarios of table 1's options, with five seeds.
+// TestOptionsFull: all scenarios of table 1's options, with five seeds.
 func TestOptionsFull(t *testing.T) { optionsShow(t) }
 
-// Both distributions of sizes, with five seeds.
-func TestNothingIsECMPFull(t *testing.T) { nothingIsECMP(t) }
+// TestDisabledParts_EqualECMPFull: both distributions of sizes, with five seeds.
+func TestDisabledParts_EqualECMPFull(t *testing.T) { checkEqualsECMP(t) }
 
 func TestVariantsFull(t *testing.T) {
 	allFlowsEnd(t, map[string][]string{
@@ -28,16 +28,16 @@ func TestVariantsFull(t *testing.T) {
 	})
 }
 
-// Appendix A's quick variant, in full.
+// TestAppendixFull runs appendix A's quick variant, in full.
 func TestAppendixFull(t *testing.T) { appendixEnds(t, 48) }
 
-// Five seeds.
+// TestMarksGainFull: five seeds.
 func TestMarksGainFull(t *testing.T) { marksGain(t, 5) }
 
-// The committed share with twenty seeds.
+// TestCommittedRateFull: the committed share with twenty seeds.
 func TestCommittedRateFull(t *testing.T) { committedRate(t, "repeat=20") }
 
-// Every experiment is valid, also its quick variant, which keeps every scheme.
+// TestExperimentsLoad: every experiment is valid, also its quick variant, which keeps every scheme.
 func TestExperimentsLoad(t *testing.T) {
 	for _, e := range library().Experiments() {
 		t.Run(strings.TrimPrefix(e.Name, "p4te/"), func(t *testing.T) {
@@ -56,5 +56,5 @@ func TestExperimentsLoad(t *testing.T) {
 	}
 }
 
-// Failures in the lab's network with three seeds.
+// TestMovesOffFull: failures in the lab's network with three seeds.
 func TestMovesOffFull(t *testing.T) { movesOff(t, "repeat=3") }

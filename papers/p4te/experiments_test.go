@@ -48,8 +48,8 @@ func library() *experiment.Registry {
 	}
 }
 
-// What table 1 turns on, by the options that show it: ECMP as slow as the released runs has one upward port, and
-// P4TE's flows are reordered (gap) and take turns with feedback (delay_delta).
+// TestTable1_OptionsShowCauses checks the causes of table 1 by the options that show them. ECMP as slow as the released
+// runs has one upward port, and P4TE's flows are reordered (gap) and oscillate with feedback (delay_delta).
 func TestTable1_OptionsShowCauses(t *testing.T) {
 	optionsShow(t, "scenario=stride_high", "repeat=1")
 }
@@ -69,14 +69,14 @@ func optionsShow(t *testing.T, set ...string) {
 	}
 }
 
-// Without its parts P4TE is ECMP, flow by flow: it has ecmp's paths, and its frames no headers. Another hash was up to
-// 20 % better or worse.
-func TestNothingIsECMP(t *testing.T) {
-	nothingIsECMP(t, "repeat=1", "sizes=websearch")
+// TestDisabledParts_EqualECMP: without its parts P4TE is ECMP, flow by flow: it has ecmp's paths, and its frames no
+// headers. Another hash was up to 20 % better or worse.
+func TestDisabledParts_EqualECMP(t *testing.T) {
+	checkEqualsECMP(t, "repeat=1", "sizes=websearch")
 }
 
-// nothingIsECMP compares P4TE without its parts with ECMP, with the given settings.
-func nothingIsECMP(t *testing.T, set ...string) {
+// checkEqualsECMP compares P4TE without its parts with ECMP, with the given settings.
+func checkEqualsECMP(t *testing.T, set ...string) {
 	t.Helper()
 	seen := 0
 	for _, c := range runtest.ExecuteAll(t, library(), "p4te/ablation", experiment.Options{Quick: true,
@@ -92,8 +92,8 @@ func nothingIsECMP(t *testing.T, set ...string) {
 	}
 }
 
-// All flows of each part of the ablation, of the composition and of what P4TE brings end, with what
-// P4TE does at work in each. TestVariantsFull has more seeds and networks.
+// TestVariants_EveryFlowEnds checks that all flows of each part of the ablation, of the composition and of P4TE's
+// benefits end, with the named mechanism at work in each. TestVariantsFull has more seeds and networks.
 func TestVariants_EveryFlowEnds(t *testing.T) {
 	allFlowsEnd(t, map[string][]string{
 		"ablation": {"repeat=1", "arrivals=[200us]", "load=[50%]", "sizes=websearch",
@@ -122,9 +122,9 @@ func allFlowsEnd(t *testing.T, experiments map[string][]string) {
 	}
 }
 
-// Appendix A.2 comes to its end with CUBIC. A flow that is not finished has lost its SYNs, and no other. P4TE's
-// flowlets of 40 ms reorder what a host sends every 50 ms, so its flows take longer than with flowlets of 4 s.
-// TestAppendixFull has all three parts.
+// TestAppendix_FlowsEndUnlessSYNsLost checks that appendix A.2 ends with CUBIC. Only a flow that lost its SYNs is
+// unfinished. P4TE's flowlets of 40 ms reorder packets that a host sends every 50 ms, so its flows take longer than
+// with flowlets of 4 s. TestAppendixFull has all three parts.
 func TestAppendix_FlowsEndUnlessSYNsLost(t *testing.T) {
 	appendixEnds(t, 2, "repeat=1", "case=a2", "cc=cubic", "scheme=[p4te, patient]")
 }
@@ -159,8 +159,8 @@ func appendixEnds(t *testing.T, runs int, set ...string) {
 	}
 }
 
-// What P4TE gains at 10 Gb/s is its marks: with the same flows they make slowdowns smaller, and fake ACKs without
-// marks do not.
+// TestMarksGain checks that P4TE's gain at 10 Gb/s comes from its marks: with the same flows they make slowdowns
+// smaller, and fake ACKs without marks do not.
 func TestMarksGain(t *testing.T) {
 	marksGain(t, 1)
 }
@@ -189,7 +189,7 @@ func marksGain(t *testing.T, seeds int) {
 	}
 }
 
-// The quick variant of every experiment keeps every scheme.
+// TestQuickKeepsSchemes: the quick variant of every experiment keeps every scheme.
 func TestQuickKeepsSchemes(t *testing.T) {
 	for _, e := range library().Experiments() {
 		sweep, quick := runtest.ReadVariants(t, library(), e.Name)

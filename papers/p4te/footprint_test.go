@@ -66,9 +66,9 @@ func register(f dataplane.Footprint, name string) (found dataplane.RegisterUse) 
 	return found
 }
 
-// §6.6, path control: "For a k=512 port switch, required space for 50 routing groups is
-// around 13K", of k/2 upward ports each, which fits into a stage; one entry a group in each
-// of the tables, "at most k" in MAT_Down.
+// TestPaperRoutingGroups checks P4TE §6.6, path control: "For a k=512 port switch, required space for 50 routing groups
+// is around 13K", of k/2 upward ports each, which fits into a stage. Each of the tables has one entry per group, "at
+// most k" in MAT_Down.
 func TestPaperRoutingGroups(t *testing.T) {
 	p, _ := paperSwitch(t, 512, 2, "depth_groups", "50", "delay_groups", "50", "utilisation_groups", "50")
 	f := p.Footprint()
@@ -99,8 +99,8 @@ func TestPaperRoutingGroups(t *testing.T) {
 	}
 }
 
-// §6.6, monitoring: registers and meters of algorithm 1 are O(k), those of algorithm 2 at
-// most O(k), its table O(k · TC).
+// TestPaperMonitoring checks P4TE §6.6, monitoring: registers and meters of algorithm 1 are O(k), those of algorithm 2
+// at most O(k), its table O(k · TC).
 func TestPaperMonitoring(t *testing.T) {
 	for _, k := range []int{8, 64, 512} {
 		p, _ := paperSwitch(t, k, 2)
@@ -119,10 +119,10 @@ func TestPaperMonitoring(t *testing.T) {
 	}
 }
 
-// §6.6, rate control: "For each flow … requires only 4 bytes. For 1M flows total stateful
-// memory requirement is 4MB". It is "less than 2 x per stage available memory" only of a
-// stage with more than RMT's 106 blocks of 1 K × 112 bits; and a fake ACK with the last
-// acknowledgement (§7.2.1) needs that beside it, which §6.6 does not count.
+// TestPaperFlows checks P4TE §6.6, rate control: "For each flow … requires only 4 bytes. For 1M flows total stateful
+// memory requirement is 4MB". It is "less than 2 x per stage available memory" only of a stage with more than RMT's 106
+// blocks of 1 K × 112 bits. A fake ACK with the last acknowledgement (P4TE §7.2.1) needs that in addition, which P4TE
+// §6.6 does not count.
 func TestPaperFlows(t *testing.T) {
 	p, _ := paperSwitch(t, 8, 1, "flows", "1048576")
 	f := p.Footprint()
@@ -151,8 +151,8 @@ func TestPaperFlows(t *testing.T) {
 	}
 }
 
-// At default sizes nothing of §4 is broken, unless packets between two hosts of one leaf have
-// the cells of both directions of their flow to look at (§4.2). Each part that is off is not there.
+// TestFootprintModes checks that at default sizes no limit of P4TE §4 is broken, unless packets between two hosts of
+// one leaf look at the cells of both directions of their flow (P4TE §4.2). Parts that are off are not counted.
 func TestFootprintModes(t *testing.T) {
 	sums := map[string]dataplane.Sums{}
 	for _, given := range []string{"", "monitoring=false", "paths=false", "rate=off", "rate=enforced", "rate=next_byte",
@@ -193,8 +193,7 @@ func TestFootprintModes(t *testing.T) {
 	}
 }
 
-// What packets do to the registers is what the footprint says: one packet changes no more
-// cells of each than it is said to write.
+// TestFootprintWrites checks that one packet changes no more cells of each register than the footprint declares.
 func TestFootprintWrites(t *testing.T) {
 	busy := []string{"committed", "0.1%", "peak", "0.2%", "burst", "1ns", "safe_low_delay", "0.1%", "safe_high_throughput",
 		"0.1%", "depth_delta", "1 packet", "bytes", "1 B"}

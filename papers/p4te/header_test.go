@@ -16,9 +16,9 @@ var (
 	fake = Header{Source: 1, Scale: 10, Fake: true, Applied: true, Rated: true, Ack: 0x1234}
 )
 
-// The forms byte by byte: version 1 in the upper three bits, flags stamped 16, rated 8,
-// fake 4, applied 2, allowed 1; scale; 48 bits of T^Source in ns; acknowledgement, sequence,
-// time stamps, window, two bytes of 0.
+// TestHeaderGolden checks the forms byte by byte: version 1 in the upper three bits, flags stamped 16, rated 8, fake 4,
+// applied 2, allowed 1; scale; 48 bits of T^Source in ns; acknowledgement, sequence, time stamps, window, two bytes of
+// 0.
 func TestHeaderGolden(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -54,9 +54,9 @@ func TestHeaderGolden(t *testing.T) {
 	}
 }
 
-// A frame grows by 16 bytes with the short header and by 32 with the long one: head and
-// padding of the option, in a hop-by-hop header (RFC 8200 §4.2) or over IPv4 a shim of
-// the same form. Of a full frame of 1514 B that is 1.1 % and 2.1 %.
+// TestHeaderOverhead: a frame grows by 16 bytes with the short header and by 32 with the long one: head and padding of
+// the option, in a hop-by-hop header (RFC 8200 §4.2) or over IPv4 a shim of the same form. Of a full frame of 1514 B
+// that is 1.1 % and 2.1 %.
 func TestHeaderOverhead(t *testing.T) {
 	for _, c := range []struct {
 		h    Header
@@ -70,7 +70,7 @@ func TestHeaderOverhead(t *testing.T) {
 	}
 }
 
-// What is damaged is no header.
+// TestHeaderDamaged checks that a damaged header is no header.
 func TestHeaderDamaged(t *testing.T) {
 	for name, text := range map[string]string{
 		"empty": "", "short": "20ff0123456789", "long": "20ff0123456789ab00", "version": "40ff0123456789ab",
@@ -113,8 +113,8 @@ func TestHeaderDamaged(t *testing.T) {
 	}
 }
 
-// T^Source is 48 bits of ns: 78 hours, over the end of which, and over clocks that are
-// ahead of ours, a difference is right up to half of that. Whole ns are rounded down, below zero as well.
+// TestSourceWraps checks that T^Source, 48 bits of ns or 78 hours, gives right differences up to half of that, across
+// its wrap and with clocks ahead of the local one. Times are rounded down to whole ns, below zero as well.
 func TestSourceWraps(t *testing.T) {
 	const us = unit.Microsecond
 	for _, c := range []struct{ from, to, want unit.Time }{
@@ -133,7 +133,7 @@ func TestSourceWraps(t *testing.T) {
 	}
 }
 
-// What is taken as a header is written back the same.
+// FuzzHeader_RoundTripsBytes checks that bytes accepted as a header are written back unchanged.
 func FuzzHeader_RoundTripsBytes(f *testing.F) {
 	for _, h := range []Header{short, long, fake} {
 		var room [headerLong]byte
@@ -162,7 +162,7 @@ func FuzzHeader_RoundTripsBytes(f *testing.F) {
 	})
 }
 
-// The same of feedback.
+// FuzzFeedback_RoundTripsBytes checks that bytes accepted as feedback are written back unchanged.
 func FuzzFeedback_RoundTripsBytes(f *testing.F) {
 	var p packet.Packet
 	putFeedback(&p, []Event{{Delay, Decrease, 7, -5}, {Utilisation, Increase, 2, 2}})

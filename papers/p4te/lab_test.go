@@ -36,9 +36,9 @@ func means(t *testing.T, name, measure string, o experiment.Options) map[string]
 	return all
 }
 
-// What windows that a leaf holds cost is what its meter calls over-utilised: a class above its safe rate has the
-// committed share of two links of 20 Mb/s with the paper's rise, whatever share that is, and nearly all with ours.
-// P4TE's header takes 2 % of a frame.
+// TestCommittedRate checks that windows limited by a leaf cost as much as its meter calls over-utilised. A class above
+// its safe rate has the committed share of two links of 20 Mb/s with the paper's rise, whatever that share, and nearly
+// all with Weir's. P4TE's header uses 2 % of a frame.
 func TestCommittedRate(t *testing.T) { committedRate(t, "repeat=2") }
 
 // committedRate compares the goodput of the two classes with what the meter commits, with the given number of seeds.
@@ -56,8 +56,9 @@ func committedRate(t *testing.T, repeat string) {
 	}
 }
 
-// A second after its link has failed, all that leaves the leaf has another one. Acknowledgements come by the leaf that
-// does not know, and flows live if flowlets are hashed anew, or if that leaf is told.
+// TestMovesOff checks that a second after a link has failed, all traffic of the leaf uses another. Acknowledgements
+// arrive by the leaf without the information, and flows survive if flowlets are hashed again, or if that leaf is
+// notified.
 func TestMovesOff(t *testing.T) { movesOff(t, "repeat=1") }
 
 // movesOff compares what arrives after a failure, with the given number of seeds.

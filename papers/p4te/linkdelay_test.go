@@ -12,8 +12,9 @@ import (
 	"weir/core/unit"
 )
 
-// §6.1.2: clocks need not be synchronised. With every mapping, at ports in bit/s and in packets/s, a run in which the
-// spines' clocks are off is the run with exact clocks: the same groups at the same times, events, and bytes received.
+// TestClockOffset checks P4TE §6.1.2: clocks need not be synchronised. With every mapping, at ports in bit/s and in
+// packets/s, a run with offset clocks of the spines equals the run with exact clocks: the same groups at the same
+// times, events, and bytes received.
 func TestClockOffset(t *testing.T) {
 	const text = `
 duration: %s
@@ -70,7 +71,8 @@ func randomDelays(n int, most unit.Time) []unit.Time {
 	return delays
 }
 
-// The queueing delay does not depend on the offset, also where the stamps of 48 bits wrap, or differ by 39 hours.
+// TestLinkDelayOffset: the queueing delay does not depend on the offset, also where the stamps of 48 bits wrap, or
+// differ by 39 hours.
 func TestLinkDelayOffset(t *testing.T) {
 	delays := randomDelays(5000, 100*unit.Microsecond)
 	measure := func(offset unit.Time) (measured []unit.Time) {
@@ -99,9 +101,9 @@ func TestLinkDelayOffset(t *testing.T) {
 	}
 }
 
-// Clocks that drift apart by up to 200 ppm change a queueing delay by what they drift, and 244 ppm, since the last
-// packet that did not queue: here 5 % of Δ. The least of the delays therefore stays near 0 for a minute, and no port
-// changes its group for it.
+// TestClockDrift checks that clocks that drift apart by up to 200 ppm change a queueing delay by the drift, and 244
+// ppm, since the last packet without queueing: here 5 % of Δ. The minimum of the delays therefore stays near 0 for a
+// minute, and no port changes its group for it.
 func TestClockDrift(t *testing.T) {
 	const delta = 13 * unit.Microsecond
 	for _, drift := range []float64{-200, -100, -20, 0, 20, 100, 200} {
@@ -129,9 +131,9 @@ func TestClockDrift(t *testing.T) {
 	}
 }
 
-// A queue that stands is seen for a long time: after 10 ms a delay of 30 us has lost 2.4 us of itself. A lower
-// minimum, as of a shorter path after a repair, is taken at once, and a higher one after a while: a queue that stands
-// for seconds is lost after d/244 ppm, 0.5 s for 122 us, and is then the minimum of further queueing.
+// TestLinkDelayAges checks that a standing queue is seen for a long time: after 10 ms a delay of 30 us has lost 2.4 us
+// of itself. A lower minimum, as of a shorter path after a repair, applies at once, and a higher one later. A queue
+// that stands for seconds is lost after d/244 ppm, 0.5 s for 122 us, and is then the minimum of further queueing.
 func TestLinkDelayAges(t *testing.T) {
 	const us = unit.Microsecond
 	l := NewLinkDelay(1)

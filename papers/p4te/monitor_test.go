@@ -11,9 +11,9 @@ import (
 	"weir/core/unit"
 )
 
-// Figure 5, a to d: Δ = 10. At port 3 P1 sees 39 packets and P2 40, the port's last event was
-// at 30 (the least for which P2 is one and P1 is not); only P2 is an increase. At port 4 P3 sees 30 and
-// is a decline: by line 6 (<) the last event was above 40 there.
+// TestGradient_MatchesFigure5 checks figure 5, a to d, with Δ = 10. At port 3 P1 finds 39 packets and P2 40, and the
+// port's last event was at 30 (the minimum for which P2 is one and P1 is not); only P2 is an increase. At port 4 P3
+// finds 30 and is a decline: by line 6 (<) the last event was above 40 there.
 func TestGradient_MatchesFigure5(t *testing.T) {
 	g := NewGradient([]int64{10, 10, 10, 10, 10})
 	for v := int64(10); v <= 30; v += 10 {
@@ -39,8 +39,8 @@ func TestGradient_MatchesFigure5(t *testing.T) {
 	}
 }
 
-// §6.1.1: "at most one feedback packet is generated for Δ packets", for a queue that grows
-// or shrinks by one packet at a time.
+// TestOneEventForDelta checks P4TE §6.1.1, "at most one feedback packet is generated for Δ packets", for a queue that
+// grows or shrinks by one packet at a time.
 func TestOneEventForDelta(t *testing.T) {
 	for delta := int64(1); delta <= 20; delta++ {
 		g := NewGradient([]int64{delta})
@@ -61,7 +61,7 @@ func TestOneEventForDelta(t *testing.T) {
 	}
 }
 
-// From the paper's initial 0 an offset costs one event at most: the first.
+// TestFirstEventOfOffset checks that from the paper's initial 0 an offset costs at most one event: the first.
 func TestFirstEventOfOffset(t *testing.T) {
 	g := NewGradient([]int64{1000})
 	for i, want := range []Change{Increase, Unchanged, Unchanged, Increase, Decrease} {
@@ -71,8 +71,8 @@ func TestFirstEventOfOffset(t *testing.T) {
 	}
 }
 
-// Algorithm 1, lines 11 to 18, with §7.1's 70 % and 90 %: the colours of a constant load, and one
-// event where it changes, however many packets there are.
+// TestColours_ReportChangesOnce checks algorithm 1, lines 11 to 18, with 70 % and 90 % of P4TE §7.1: the colours of a
+// constant load, and one event at a change, for any number of packets.
 func TestColours_ReportChangesOnce(t *testing.T) {
 	lines := []dataplane.Line{{Rate: unit.LinkRate{Bits: 100 * unit.Mbps}}}
 	for _, x := range []struct {
@@ -113,8 +113,8 @@ func TestColours_ReportChangesOnce(t *testing.T) {
 	t.Logf("%d events for 2000 packets at line rate", events)
 }
 
-// Feedback packets have no rate of a link (§6.1.3 meters traffic): of a thousand at one instant a port stays green, of
-// data it is red.
+// TestFeedbackIsNotMetered checks that feedback packets are not metered (P4TE §6.1.3 meters traffic). After a thousand
+// at one instant a port is green, after data it is red.
 func TestFeedbackIsNotMetered(t *testing.T) {
 	for name, kind := range map[string]packet.Kind{"feedback": packet.Probe, "data": packet.Data} {
 		t.Run(name, func(t *testing.T) {
@@ -154,7 +154,7 @@ func TestFeedbackIsNotMetered(t *testing.T) {
 	}
 }
 
-// Packets/s, as the paper has its links: 20 packets/s, of which 14 are green.
+// TestPacketRates checks rates in packets/s, as for the paper's links: 20 packets/s, 14 of them green.
 func TestPacketRates(t *testing.T) {
 	c := NewColours([]dataplane.Line{{Rate: unit.LinkRate{Packets: 20}}}, 0.7, 0.9, 100*unit.Millisecond, 1514)
 	green := 0
@@ -168,8 +168,8 @@ func TestPacketRates(t *testing.T) {
 	}
 }
 
-// §6.1.4, §7.1: 65 % of a port for short flows, 35 % for large ones; each class has its own
-// meter at each port.
+// TestSafeRates checks P4TE §6.1.4 and §7.1: 65 % of a port for short flows, 35 % for large ones. Each class has a
+// separate meter at each port.
 func TestSafeRates(t *testing.T) {
 	lines := []dataplane.Line{{Rate: unit.LinkRate{Bits: 100 * unit.Mbps}}, {Rate: unit.LinkRate{Bits: 100 * unit.Mbps}}}
 	for _, x := range []struct {

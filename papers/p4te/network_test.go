@@ -237,12 +237,11 @@ func (n *network) port(r *outcome.Result, from, to string) *outcome.PortResult {
 	return &r.Ports[n.index(from, to)]
 }
 
-// docs/sources.md#injected-acks: one with the last sequence and a smaller window changes nothing for a
-// Linux sender. Here it is as old as the queue that its packet has waited in, so that it
-// acknowledges less than others have since, and its stamp is from the past (PAWS). The
-// goodput is that of a run in which no fake ACK comes; and so are retransmissions, against
-// §7.2.1: "end-host protocol stacks can initiate retransmission". At 10 Gb/s, where all
-// stamps are of the same ms, it is no different.
+// TestLastAckIsIgnored checks docs/sources.md#injected-acks: an ACK with the last sequence and a smaller window has no
+// effect on a Linux sender. Here it is as old as its packet's queue, so it acknowledges less than later ones, and its
+// stamp is from the past (PAWS). The goodput is that of a run without fake ACKs. So are retransmissions, against P4TE
+// §7.2.1: "end-host protocol stacks can initiate retransmission". At 10 Gb/s, where all stamps are of the same ms, it
+// is no different.
 func TestLastAckIsIgnored(t *testing.T) {
 	for _, fast := range []bool{false, true} {
 		for _, cc := range []string{"cubic", "reno", "bbr", "dctcp"} {
@@ -282,8 +281,8 @@ traffic:
 %s`, duration, program, traffic)
 }
 
-// docs/sources.md#injected-acks: a fake ACK that overtakes ACKs which wait, here in a queue of its own to the
-// host, is ahead of what the sender knows: its window is taken, until the next ACK
+// TestSender_OvertakingFakeACKKeepsGoodput checks docs/sources.md#injected-acks: a fake ACK that overtakes waiting
+// ACKs, here in a separate queue to the host, is ahead of the sender's state. Its window applies until the next ACK
 // that waited. The goodput stays.
 func TestSender_OvertakingFakeACKKeepsGoodput(t *testing.T) {
 	cross := "  - {name: cross, from: h1, to: h0, transport: udp, rate: 95Mbps, start: 0s}\n"
@@ -313,9 +312,9 @@ func TestSender_OvertakingFakeACKKeepsGoodput(t *testing.T) {
 	}
 }
 
-// P4TE code, docs/sources.md#injected-acks: ack = seq + 1 acknowledges what is not delivered. Without a loss
-// that is a proxy: the sender sees no queue, and the goodput stays. Lost data it has
-// forgotten: nothing more ever arrives, as with Linux.
+// TestNextByte checks the P4TE code (docs/sources.md#injected-acks): ack = seq + 1 acknowledges undelivered data.
+// Without a loss that is a proxy: the sender sees no queue, and the goodput stays. After a loss the sender no longer
+// has the data, and no further data arrives, as with Linux.
 func TestNextByte(t *testing.T) {
 	run := func(loss float64, size string) (*sender, *outcome.Result) {
 		n := build(t, pair("10s", "{p4te: {rate: next_byte, repeats: true, mark: false, bytes: 5000 B}}",
@@ -344,8 +343,8 @@ func TestNextByte(t *testing.T) {
 	}
 }
 
-// AC/DC, docs/sources.md#injected-acks: a window that the leaf holds is obeyed by an unmodified sender: W / RTT
-// within 5 %, whatever its controller; the own window comes back when the limit ends.
+// TestEnforcedIsObeyed checks AC/DC (docs/sources.md#injected-acks): an unmodified sender obeys a window limited by the
+// leaf. It gets W / RTT within 5 % under any controller, and the original window returns when the limit ends.
 func TestEnforcedIsObeyed(t *testing.T) {
 	for _, cc := range []string{"cubic", "reno", "bbr", "dctcp"} {
 		t.Run(cc, func(t *testing.T) {
@@ -433,7 +432,8 @@ func TestEnforcedFlows(t *testing.T) {
 	}
 }
 
-// A flow that is held far below its class's safe rate, where §6.4.1 changes nothing, rises.
+// TestEnforcedRises checks that a flow limited far below its class's safe rate, where P4TE §6.4.1 changes no rate,
+// rises.
 func TestEnforcedRises(t *testing.T) {
 	n := build(t, pair("14s", "{p4te: {rate: enforced, mark: false}}", heavy("cubic", "")))
 	n.Warmup, n.Duration = 10*unit.Second, 14*unit.Second

@@ -11,9 +11,9 @@ import (
 	"weir/core/scheme"
 )
 
-// §6.4.1: the class's colour at the ingress port, the egress port's, and the flags decide.
-// Only what is over its class's safe rate is changed: lowered and marked where the egress port
-// is over-utilised, raised where it is not; never within B bytes, nor twice by one packet.
+// TestFlowSelection checks P4TE §6.4.1: the class's colour at the ingress port, the egress port's, and the flags
+// decide. Only a flow over its class's safe rate is changed: lowered and marked where the egress port is over-utilised,
+// raised where it is not. It never changes within B bytes, nor twice by one packet.
 func TestFlowSelection(t *testing.T) {
 	const green, yellow, red = dataplane.Green, dataplane.Yellow, dataplane.Red
 	for _, s := range []struct {
@@ -85,7 +85,7 @@ func TestFlowSelection(t *testing.T) {
 	}
 }
 
-// What the option mark says: no congestion marks.
+// TestNoMarks checks that the option mark off gives no congestion marks.
 func TestNoMarks(t *testing.T) {
 	x := newStation(t, 2, "mark", "false")
 	p := x.segment(a, c, 5000, 1, 1000, packet.ACK)
@@ -95,9 +95,9 @@ func TestNoMarks(t *testing.T) {
 	}
 }
 
-// §6.4.2, §7.2.1: the fake ACK has the endpoints swapped, the last acknowledgement that the
-// leaf knows with its sequence number and time stamps, the window less a quarter or plus
-// 1/256 of the field, whatever its scale; and on the wire its checksums are right.
+// TestFakeACK checks P4TE §6.4.2 and §7.2.1. The fake ACK has the endpoints swapped, the leaf's last acknowledgement
+// with its sequence number and time stamps, and the window less a quarter or plus 1/256 of the field, for any scale. On
+// the wire its checksums are right.
 func TestFakeACK(t *testing.T) {
 	for _, version := range []uint8{4, 6} {
 		for _, stamped := range []bool{true, false} {
@@ -179,8 +179,8 @@ func checksums(t *testing.T, frame []byte) {
 	}
 }
 
-// P4TE code: it acknowledges the byte behind the packet's first, with the sequence number
-// that the sender expects and the sender's own window.
+// TestFakeACKOfTheCode checks the P4TE code: it acknowledges the byte after the packet's first, with the sequence
+// number that the sender expects and the sender's own window.
 func TestFakeACKOfTheCode(t *testing.T) {
 	x := newStation(t, 2, "rate", "next_byte")
 	p := x.segment(a, c, 5000, 77, 1000, packet.ACK)
@@ -190,8 +190,8 @@ func TestFakeACKOfTheCode(t *testing.T) {
 	}
 }
 
-// A window field after a change: shifts as P4 has them, which round down; with round: up a
-// change below a unit is one. It stays within 1 … 65535.
+// TestWindowChange checks a window field after a change: shifts as P4 has them, which round down. With round: up a
+// change below a unit is one. The field stays within 1 … 65535.
 func TestWindowChange(t *testing.T) {
 	for _, s := range []struct {
 		window                         uint16
@@ -218,8 +218,8 @@ func TestWindowChange(t *testing.T) {
 	}
 }
 
-// At the sender's leaf: nothing before the first ACK; then what the last ACK said rides in
-// the header, until a newer one passes; an older one, overtaken, is not taken down.
+// TestLeafStamps checks the sender's leaf: no stamp before the first ACK. Then the header carries the last ACK's
+// values, until a newer one passes. An older, overtaken one is not recorded.
 func TestLeafStamps(t *testing.T) {
 	x := newStation(t, 1)
 	x.class = dataplane.Green
@@ -250,8 +250,8 @@ func TestLeafStamps(t *testing.T) {
 	}
 }
 
-// §6.4.1: the leaf allows a change when B bytes were sent since the last one, which it learns
-// of from the fake ACK on its way to the host; one for a packet within them ends there.
+// TestOnceInB checks P4TE §6.4.1: the leaf allows a change when B bytes were sent since the last, which it detects by
+// the fake ACK on its way to the host. One for a packet within them ends there.
 func TestOnceInB(t *testing.T) {
 	for _, repeats := range []bool{false, true} {
 		x := newStation(t, 1, "bytes", "5000 B", "repeats", fmt.Sprint(repeats))
@@ -302,7 +302,7 @@ func TestOnceInB(t *testing.T) {
 	}
 }
 
-// Sequence numbers wrap; a flow whose rate is not changed for 4 GB can still be.
+// TestSequenceWrap checks that sequence numbers wrap, and a flow without a rate change for 4 GB can still be changed.
 func TestSequenceWrap(t *testing.T) {
 	x := newStation(t, 1, "bytes", "5000 B")
 	x.class = dataplane.Green
@@ -326,8 +326,8 @@ func TestSequenceWrap(t *testing.T) {
 	}
 }
 
-// A cell is the flow's whose SYN came last: who has lost it is left alone, without a word in
-// anybody else's cell. FIN and RST give it back; without a SYN there is none.
+// TestRater_LatestSYNOwnsCell checks that a cell belongs to the flow with the last SYN. A flow that lost it is not
+// controlled, and writes no other flow's cell. FIN and RST release it; without a SYN there is none.
 func TestRater_LatestSYNOwnsCell(t *testing.T) {
 	x := newStation(t, 1, "flows", "1", "bytes", "1 B")
 	x.class = dataplane.Green
@@ -364,10 +364,9 @@ func TestRater_LatestSYNOwnsCell(t *testing.T) {
 	}
 }
 
-// §6.6: "requires only 4 bytes. For 1M flows total stateful memory requirement is 4MB". That
-// is the sequence number of the last change alone. A fake ACK needs the last
-// acknowledgement, and a cell that is not shared by mistake a tag: 28 bytes, and 48 to
-// hold a window; 28 MB and 48 MB for 1 M flows.
+// TestRegisterSize checks P4TE §6.6: "requires only 4 bytes. For 1M flows total stateful memory requirement is 4MB".
+// That is only the sequence number of the last change. A fake ACK needs the last acknowledgement, and a cell that must
+// not be shared by mistake a tag: 28 bytes, and 48 to hold a window; 28 MB and 48 MB for 1 M flows.
 func TestRegisterSize(t *testing.T) {
 	for mode, want := range map[Mode]int{RateOff: 0, LastAck: 28, NextByte: 28, Marks: 28, Enforced: 48} {
 		t.Run(fmt.Sprint("mode ", mode), func(t *testing.T) {
@@ -389,8 +388,8 @@ func TestRegisterSize(t *testing.T) {
 	}
 }
 
-// A flow between two hosts of one leaf is left alone; if asked for it is controlled as others are, and its header is on
-// no link.
+// TestWithinALeaf checks that a flow between two hosts of one leaf is not controlled. With the option it is controlled
+// as others are, and its header is on no link.
 func TestWithinALeaf(t *testing.T) {
 	for _, within := range []bool{false, true} {
 		testWithinALeaf(t, within)
@@ -429,9 +428,9 @@ func testWithinALeaf(t *testing.T, within bool) {
 	}
 }
 
-// Marks: a packet for which the rate is lowered is marked, once in B bytes, and that is all that a sender sees: fake
-// ACKs end at its leaf, and windows stay as they are.
-func TestMarksAlone(t *testing.T) {
+// TestMarks_LeaveWindowsUnchanged checks marks: a packet for which the rate is lowered is marked, once in B bytes, and
+// the sender sees no other effect. Fake ACKs end at its leaf, and windows stay unchanged.
+func TestMarks_LeaveWindowsUnchanged(t *testing.T) {
 	x := newStation(t, 1, "bytes", "3000 B", "within_leaf", "true", "rate", "marks")
 	x.pass(0, x.segment(a, b, 100, 0, 0, packet.SYN))
 	x.pass(1, x.segment(b, a, 900, 101, 0, packet.SYN|packet.ACK))
@@ -454,7 +453,7 @@ func TestMarksAlone(t *testing.T) {
 	}
 }
 
-// A header that a host sends is no header: it is taken out, and its bytes with it.
+// TestHostsHeader: a header that a host sends is no header: it is taken out, and its bytes with it.
 func TestHostsHeader(t *testing.T) {
 	for _, to := range []packet.Addr{b, c} {
 		x := newStation(t, 1, "bytes", "1 B", "within_leaf", "true")
@@ -474,7 +473,8 @@ func TestHostsHeader(t *testing.T) {
 	}
 }
 
-// What code fills in is held to the ranges of the parameters, before a switch is made of it.
+// TestOptions_ValidateRejectsOutOfRange checks that values set by code have the ranges of the parameters, before a
+// switch is made.
 func TestOptions_ValidateRejectsOutOfRange(t *testing.T) {
 	for _, c := range []struct {
 		param, says string

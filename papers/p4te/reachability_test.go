@@ -9,9 +9,9 @@ import (
 	"weir/core/packet"
 )
 
-// With three leaves or pods, a spine whose link down fails loses the packets of other leaves while the link is down.
-// With option tell it does not lose them once it has checked its links, in trees of two and three tiers. When the link
-// is up again, so are the paths by it.
+// TestReportUnreachable checks that with three leaves or pods, a spine with a failed link down loses the packets of
+// other leaves while the link is down. With option tell it does not lose them once it has checked its links, in trees
+// of two and three tiers. When the link is up again, so are the paths by it.
 func TestReportUnreachable(t *testing.T) {
 	const text = `
 duration: 120ms
@@ -55,8 +55,8 @@ events:
 	}
 }
 
-// A neighbour's report is valid for three checks of the links. If every other message is lost, no packet takes the way
-// that is reported as down.
+// TestReportsLost: a neighbour's report is valid for three checks of the links. If every other message is lost, no
+// packet takes the way that is reported as down.
 func TestReportsLost(t *testing.T) {
 	n := build(t, `
 duration: 60ms

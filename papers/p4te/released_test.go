@@ -34,8 +34,9 @@ runs:
 	return sum / float64(n)
 }
 
-// At the fitted rate RTTs under ECMP are those of the logs, within 1 s on average over the eight cells; at the stated
-// rate they are not, and a flow takes its size over its rate, for nothing waits.
+// TestTable1_FittedRateMatchesLogs checks that at the fitted rate RTTs under ECMP are the logs', within 1 s on average
+// over the eight cells. At the stated rate they are not, and a flow takes its size over its rate, because no packet
+// waits.
 func TestTable1_FittedRateMatchesLogs(t *testing.T) {
 	o := runtest.ExecuteAll(t, library(), "p4te/table1-fit", experiment.Options{Quick: true,
 		Set: []string{"rate=[3pps, 20pps]"}})
@@ -54,8 +55,8 @@ func TestTable1_FittedRateMatchesLogs(t *testing.T) {
 	}
 }
 
-// In the released run's figure 11 ECMP's CRC-16 leaves half of the upward ports to acknowledgements alone; one that
-// mixes is more even at both leaves, and so is P4TE.
+// TestPolarisedPorts checks that in the released run's figure 11 ECMP's CRC-16 leaves half of the upward ports to
+// acknowledgements. A hash that mixes is more even at both leaves, and so is P4TE.
 func TestPolarisedPorts(t *testing.T) {
 	o := runtest.ExecuteAll(t, library(), "p4te/figure11-released", experiment.Options{Quick: true,
 		Set: []string{"scheme=[ecmp, mixed, p4te]"}})
@@ -70,8 +71,8 @@ func TestPolarisedPorts(t *testing.T) {
 	}
 }
 
-// In the released network's stride P4TE's large flows take less time than ECMP's by a tenth at least, and more than
-// their rate alone allows.
+// TestTable1_P4TEBeatsECMPInStride checks that in the released network's stride P4TE's large flows take less time than
+// ECMP's by at least a tenth, and more than their rate allows.
 func TestTable1_P4TEBeatsECMPInStride(t *testing.T) {
 	o := runtest.ExecuteAll(t, library(), "p4te/table1-released", experiment.Options{Quick: true,
 		Set: []string{"scenario=stride_high", "scheme=[ecmp, p4te]"}})

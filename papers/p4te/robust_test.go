@@ -72,9 +72,9 @@ func eventsOf(list []trace.Record) string {
 	return b.String()
 }
 
-// Wire mode, which serialises and parses every packet at every hop, gives the same trace to
-// the byte, over IPv4 and IPv6. Headers are on links between switches only, on all packets
-// of hosts there; a frame counts what it has; and all checksums are right.
+// TestWireMode checks that wire mode, which serialises and parses every packet at every hop, gives the same trace to
+// the byte, over IPv4 and IPv6. Headers are only on links between switches, on all packets of hosts there. A frame
+// counts its header, and all checksums are right.
 func TestWireMode(t *testing.T) { wireMode(t, "15ms", []int{4}, []int{6}) }
 
 // wireMode runs three programs for some time: the first over IPv4 and IPv6, the others over the given
@@ -144,9 +144,9 @@ func wireMode(t *testing.T, duration string, second, third []int) {
 	}
 }
 
-// Parts that are off are off: without monitoring nothing is measured, sent or added, and
-// frames are as with ECMP; without path control no table changes; with rate: off no
-// flow's cell is kept, and the header is the short one.
+// TestProgram_DisabledPartsStayOff checks that parts that are off have no effect. Without monitoring no value is
+// measured, sent or added, and frames are as with ECMP. Without path control no table changes. With rate: off no flow's
+// cell is kept, and the header is the short one.
 func TestProgram_DisabledPartsStayOff(t *testing.T) {
 	n := build(t, mixed("{p4te: {monitoring: false, burst: 1ms}}", 6))
 	n.Tally = true
@@ -189,9 +189,9 @@ func TestProgram_DisabledPartsStayOff(t *testing.T) {
 	}
 }
 
-// The ingress learns of colours through the recirculation port. One that is too slow loses
-// copies, and port_utilizations goes stale: the ports are over-utilised, and the ingress
-// does not know it. Fake ACKs, whose port and register are ingress's, come by it too (§4.6).
+// TestRecirculationExhausted checks that the ingress receives colours through the recirculation port. One that is too
+// slow loses copies, and port_utilizations becomes stale: the ports are over-utilised without the ingress's notice.
+// Fake ACKs, with port and register in the ingress, also use it (P4TE §4.6).
 func TestRecirculationExhausted(t *testing.T) {
 	stale := func(rate unit.Rate) (wrong, lost, fakes int) {
 		n := build(t, mixed("{p4te: {burst: 1ms, bytes: 5000 B, gap: 40ms, delay_delta: 15ms}}", 6))
@@ -236,7 +236,7 @@ func TestRecirculationExhausted(t *testing.T) {
 	}
 }
 
-// Feedback to neighbours that is lost leaves their tables as they were; all flows end still.
+// TestFeedbackLost checks that lost feedback to neighbours leaves their tables unchanged. All flows still end.
 func TestFeedbackLost(t *testing.T) {
 	moved := func(lose bool) int {
 		n := build(t, mixed("{p4te: {burst: 1ms, delay_delta: 100us, control_latency: 10us, table_write: 1us}}", 6))
@@ -277,10 +277,9 @@ events:
   - {at: 400ms, link: [leaf0, spine0], down: false}
 `
 
-// §6.5: a failed link leaves its groups within detect, latency and writes, and its leaf loses
-// no more, not of flowlets that go on either; when it comes back new flowlets use it. Only its own
-// ends know: what another leaf sends to the spine beyond it is lost there, for downward there is no
-// choice.
+// TestLinkFailure checks P4TE §6.5: a failed link leaves its groups within detect, latency and writes. Its leaf then
+// loses no further packets, also of continuing flowlets, and when it returns new flowlets use it. Only its own ends
+// detect it: packets of another leaf to the spine beyond it are lost there, because downward there is no choice.
 func TestLinkFailure(t *testing.T) {
 	lost := func(gap string, from, to unit.Time) (uint64, uint64) {
 		n := build(t, strings.Replace(failing, "$gap", gap, 1))
@@ -300,9 +299,8 @@ func TestLinkFailure(t *testing.T) {
 	}
 }
 
-// §6.1.3: meters' rates are fixed "over the whole life cycle". A link that becomes slower is
-// full at what its meter takes for little: green, while its queue grows, which the depth
-// monitor sees.
+// TestRateChange checks P4TE §6.1.3: meters' rates are fixed "over the whole life cycle". A link that becomes slower is
+// full at a load that its meter counts as low: green, while its queue grows, which the depth monitor detects.
 func TestRateChange(t *testing.T) {
 	n := build(t, `
 duration: 200ms
@@ -334,7 +332,7 @@ events:
 	}
 }
 
-// No packet costs an allocation, whichever way it takes.
+// TestNoAllocationPerPacket checks that no packet allocates memory, on any path.
 func TestNoAllocationPerPacket(t *testing.T) {
 	for _, given := range [][]string{nil, {"rate", "enforced"}, {"rate", "off"}, {"monitoring", "false"},
 		{"paths", "false"}} {
@@ -377,7 +375,7 @@ func TestNoAllocationPerPacket(t *testing.T) {
 	}
 }
 
-// A leaf's work on one packet from a host, of a flow with a cell, against ECMP's.
+// BenchmarkPacket: a leaf's work on one packet from a host, of a flow with a cell, against ECMP's.
 func BenchmarkPacket(bench *testing.B) {
 	for _, name := range []string{"ecmp", "p4te", "last_ack_off", "unmonitored"} {
 		bench.Run(name, func(bench *testing.B) {
@@ -455,8 +453,8 @@ func plain(t testing.TB, x *station) *dataplane.Switch {
 	return s
 }
 
-// A fat tree of k = 16 at 60 % load, the same flows with ECMP and with P4TE: at most twice
-// ECMP's time.
+// BenchmarkFatTree runs a fat tree of k = 16 at 60 % load, the same flows with ECMP and with P4TE: at most twice ECMP's
+// time.
 func BenchmarkFatTree(bench *testing.B) {
 	for _, program := range []string{"ecmp", "p4te"} {
 		bench.Run(program, func(bench *testing.B) {

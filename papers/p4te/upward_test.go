@@ -9,11 +9,10 @@ import (
 	"weir/core/unit"
 )
 
-// Figure 6 and algorithm 3, lines 8 to 33: the tables' ports are 4 (delay), 5 (queue depth) and 6
-// (utilisation). A flowlet of a low-delay flow takes that of the lowest delay while its colour at
-// ingress is green, that of the shallowest queue if it is yellow, of the least utilisation if
-// red; a large flow begins with the least utilised and ends with the lowest delay. Others take
-// the shallowest queue.
+// TestProgram_SelectsPathByAlgorithm3 checks figure 6 and algorithm 3, lines 8 to 33: the tables' ports are 4 (delay),
+// 5 (queue depth) and 6 (utilisation). A flowlet of a low-delay flow uses the port with the lowest delay while its
+// colour at ingress is green, the shallowest queue if it is yellow, and the lowest utilisation if red. A large flow
+// begins with the lowest utilisation and ends with the lowest delay. Others use the shallowest queue.
 func TestProgram_SelectsPathByAlgorithm3(t *testing.T) {
 	const green, yellow, red = dataplane.Green, dataplane.Yellow, dataplane.Red
 	const low, shallow, idle packet.PortID = 4, 5, 6
@@ -37,9 +36,9 @@ func TestProgram_SelectsPathByAlgorithm3(t *testing.T) {
 	}
 }
 
-// Lines 17 to 19 and 29 to 31: within the gap a flowlet stays where it is, whatever colours and
-// tables say by then, and every packet extends it; behind a gap a new one begins. Lines 32, 33:
-// packets of no class have no flowlets.
+// TestFlowletStays checks lines 17 to 19 and 29 to 31: within the gap a flowlet keeps its port for any colours and
+// tables, and every packet extends it. After a gap a new one begins. Lines 32, 33: packets without a class have no
+// flowlets.
 func TestFlowletStays(t *testing.T) {
 	for _, tos := range []uint8{0x10, 0x08, 0} {
 		t.Run(fmt.Sprintf("TOS %#x", tos), func(t *testing.T) {
@@ -91,8 +90,8 @@ func tables(t *testing.T, delay, depth, use packet.PortID) *Program {
 	return p
 }
 
-// §6.3, §6.5: with all ports in one group, whichever, flows are shared as by ECMP: each port
-// is as likely, and a flow keeps to one.
+// TestOneGroupIsECMP checks P4TE §6.3 and §6.5: with all ports in one group, whichever it is, flows are shared as by
+// ECMP. Each port is equally likely, and a flow keeps its port.
 func TestOneGroupIsECMP(t *testing.T) {
 	for group := range 3 {
 		p, _ := paperSwitch(t, 8, 1)
@@ -123,8 +122,8 @@ func TestOneGroupIsECMP(t *testing.T) {
 	}
 }
 
-// §6.2.1.1 and figure 2, a to c: in three tiers everything arrives, downward by prefix; leaves and
-// spines hear of their uplinks' delay from above, super spines have nothing above them.
+// TestThreeTiers checks P4TE §6.2.1.1 and figure 2, a to c: in three tiers all packets arrive, downward by prefix.
+// Leaves and spines receive their uplinks' delay from above; super spines have no switches above them.
 func TestThreeTiers(t *testing.T) { threeTiers(t, "100KB", "25KB") }
 
 // threeTiers sends flows of the given sizes through a fat tree, over IPv4 and IPv6.
@@ -172,8 +171,8 @@ traffic:
 	}
 }
 
-// §6.1.2: T^Source is of the last switch, so that each switch sees the delay of one hop, whatever was
-// before it: on idle links 1014 + 16 bytes at 1 Gb/s and 10 us. Clocks that differ are in it.
+// TestHopByHop checks P4TE §6.1.2: T^Source is of the last switch, so each switch sees the delay of one hop: on idle
+// links 1014 + 16 bytes at 1 Gb/s and 10 us. It includes clock differences.
 func TestHopByHop(t *testing.T) {
 	n := build(t, `
 duration: 3ms
@@ -203,9 +202,10 @@ traffic:
 	}
 }
 
-// At most one feedback packet for Δ is so for the queue's depth. Under a load that stays above a meter's
-// rate the colour changes with every few packets (TestColours_ReportChangesOnce), and so the control plane has events
-// without end: what it cannot write is lost, and what waits is bounded.
+// TestControlPlane_OverloadBoundsWaitingWrites checks overload: at most one feedback packet per Δ holds only for the
+// queue's depth. Under a load that stays above a meter's rate the colour changes with every few packets
+// (TestColours_ReportChangesOnce), so the control plane has events without end. Events that it cannot write are lost,
+// and the waiting ones are bounded.
 func TestControlPlane_OverloadBoundsWaitingWrites(t *testing.T) {
 	n := build(t, `
 duration: 20ms

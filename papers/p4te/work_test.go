@@ -9,9 +9,10 @@ import (
 	"weir/core/unit"
 )
 
-// Algorithm 4 to the letter drifts: an event is one group, however far the value has gone, and the way back may have
-// fewer events than the way there. A link that goes green, yellow, red and at once green is in group 1; a queue that
-// jumps from 0 to 30 and falls to 27 is in the best group. Sub-ranges (§6.2.1.2) say what the value is.
+// TestControlPlane_StepMappingDriftsRangeDoesNot checks that algorithm 4 to the letter drifts: an event is one group,
+// for any change of the value, and the way back may have fewer events than the way there. A link that goes green,
+// yellow, red and at once green is in group 1. A queue that jumps from 0 to 30 and falls to 27 is in the best group.
+// Sub-ranges (P4TE §6.2.1.2) follow the value.
 func TestControlPlane_StepMappingDriftsRangeDoesNot(t *testing.T) {
 	for _, x := range []struct {
 		mapping        Mapping
@@ -46,8 +47,8 @@ func TestControlPlane_StepMappingDriftsRangeDoesNot(t *testing.T) {
 	}
 }
 
-// A port whose last packet has left it in a late group gets no packets that would report otherwise. With age it
-// returns when nothing has left by it for so long; one that packets leave by does not.
+// TestProgram_AgeReturnsIdlePort checks that a port in a late group after its last packet gets no packets that would
+// report otherwise. With age it returns after that long without departures; a port with departures does not.
 func TestProgram_AgeReturnsIdlePort(t *testing.T) {
 	for _, age := range []string{"0s", "1ms"} {
 		t.Run(age, func(t *testing.T) {
@@ -105,8 +106,8 @@ traffic:
 	}
 }
 
-// A control plane's work and the time that ports are in each group: of 4 ports, one is in group 1 of the delay for a
-// quarter of the time.
+// TestProgram_SteeringReportsWorkAndShares: a control plane's work and the time that ports are in each group: of 4
+// ports, one is in group 1 of the delay for a quarter of the time.
 func TestProgram_SteeringReportsWorkAndShares(t *testing.T) {
 	p, _ := paperSwitch(t, 8, 1, "mapping", "step")
 	port := p.place.Up[0]

@@ -107,7 +107,7 @@ func pageBrowser(looks int, open func(url string) (size int, err error)) *driver
 	})
 }
 
-// A page is looked at every 20 ms until it is painted, for 30 s at most.
+// TestPaint_PollsUntilPainted checks that a page is polled every 20 ms until it is painted, for at most 30 s.
 func TestPaint_PollsUntilPainted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := pageBrowser(3, func(url string) (int, error) {
@@ -143,7 +143,7 @@ func TestPaint_PollsUntilPainted(t *testing.T) {
 	})
 }
 
-// A browser that ends, refuses a call or answers with something else than JSON is an error.
+// TestBrowserFails: a browser that ends, refuses a call or answers with something else than JSON is an error.
 func TestBrowserFails(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer func(m *message) (any, string)
@@ -172,7 +172,8 @@ func TestBrowserFails(t *testing.T) {
 	}
 }
 
-// Each round opens the list of results twice, one result by name and the catalogue, of a server of its own.
+// TestPageRounds checks that each round opens the list of results twice, one result by name and the catalogue, of a
+// separate server.
 func TestPageRounds(t *testing.T) {
 	var opened, doing []string
 	o := PageOptions{Results: 4, Rounds: 2, Progress: func(s string) { doing = append(doing, s) },

@@ -13,7 +13,8 @@ import (
 	"weir/study/bench"
 )
 
-// The permutation with TCP: every flow complete, nothing lost, the same in wire form.
+// TestPermutationTCP runs the permutation with TCP: every flow completes, no packet is lost, and wire form gives the
+// same result.
 func TestPermutationTCP(t *testing.T) {
 	var hash string
 	for _, wire := range []bool{false, true} {

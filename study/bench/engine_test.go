@@ -84,7 +84,8 @@ func TestPermutation_MatchesRecordedHash(t *testing.T) {
 	}
 }
 
-// The beginning of the permutation with TCP and HPCC++ loses nothing and is the same in wire form.
+// TestPermutation_IsSameInWireForm checks that the beginning of the permutation with TCP and HPCC++ loses no packet and
+// is the same in wire form.
 func TestPermutation_IsSameInWireForm(t *testing.T) {
 	for _, name := range []string{"tcp", "sim"} {
 		t.Run(name, func(t *testing.T) {

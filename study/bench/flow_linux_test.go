@@ -14,7 +14,7 @@ import (
 	"weir/core/packet"
 )
 
-// What is no answer to a request is not taken for one.
+// TestIsReply_AcceptsOwnReplyOnly checks that only a reply to a request is accepted.
 func TestIsReply_AcceptsOwnReplyOnly(t *testing.T) {
 	request := appendEcho(nil, 513)
 	if len(request) != 64 || packet.Checksum(packet.Sum(0, request)) != 0 || request[6] != 2 || request[7] != 1 {
@@ -61,7 +61,8 @@ func TestReceivedBy(t *testing.T) {
 	}
 }
 
-// Over the loopback interface a flow carries bytes, and the interface counts its packets.
+// TestFlowOverLoopback checks that a flow over the loopback interface carries bytes, and the interface counts its
+// packets.
 func TestFlowOverLoopback(t *testing.T) {
 	here := func(what func() error) error { return what() }
 	addr := netip.AddrFrom4([4]byte{127, 0, 0, 1})
@@ -83,7 +84,8 @@ func TestFlowOverLoopback(t *testing.T) {
 	}
 }
 
-// The process's own time is part of what the cores do, within the units in which the kernel counts that.
+// TestReadCPUTimes_IncludesOwnProcess checks that the process's own time is part of the cores' time, within the
+// kernel's units.
 func TestReadCPUTimes_IncludesOwnProcess(t *testing.T) {
 	a, err := readCPUTimes(os.Getpid())
 	b := a
@@ -108,7 +110,7 @@ func TestReadCPUTimes_IncludesOwnProcess(t *testing.T) {
 	}
 }
 
-// The times of all cores and of a process are sums of the fields that proc(5) describes.
+// TestProcTimes: the times of all cores and of a process are sums of the fields that proc(5) describes.
 func TestProcTimes(t *testing.T) {
 	busy, stolen, err := coresTime("cpu  100 20 300 4000 50 6 70 800 9 10\ncpu0 1 1 1 1 1 1 1 1 1 1\n")
 	if err != nil || busy != 4.96 || stolen != 8 {
@@ -134,7 +136,8 @@ func TestProcTimes(t *testing.T) {
 	}
 }
 
-// The time at which a message arrived is in the kernel's control message (cmsg(3)): its length, level, type and data.
+// TestStampOf: the time at which a message arrived is in the kernel's control message (cmsg(3)): its length, level,
+// type and data.
 func TestStampOf(t *testing.T) {
 	message := func(kind uint32) []byte {
 		b := binary.NativeEndian.AppendUint64(nil, 16+16)

@@ -52,7 +52,8 @@ func turnRegistry(files fstest.MapFS) *experiment.Registry {
 // smallTurn is a permutation in the smallest fat tree.
 var smallTurn = TurnSpec{Load: Permutation, Hosts: 16, Flow: 10_000, Threads: 1}
 
-// A turn reports the work of its run, and the CPU time, wall time and others' share of the cores while it ran.
+// TestRunTurn_ReportsWorkAndMeters: a turn reports the work of its run, and the CPU time, wall time and others' share
+// of the cores while it ran.
 func TestRunTurn_ReportsWorkAndMeters(t *testing.T) {
 	m := testMeters()
 	one, err := RunTurn(turnRegistry(nil), smallTurn, m)
@@ -87,7 +88,8 @@ func TestRunTurn_ReportsWorkAndMeters(t *testing.T) {
 	}
 }
 
-// Arrivals of web search stop earlier in larger trees, whose flows are more.
+// TestArrivalTime_FallsWithHosts checks that arrivals of web search stop earlier in larger trees, which have more
+// flows.
 func TestArrivalTime_FallsWithHosts(t *testing.T) {
 	last := time.Hour
 	for _, hosts := range ListHosts() {
@@ -100,7 +102,8 @@ func TestArrivalTime_FallsWithHosts(t *testing.T) {
 	}
 }
 
-// A benchmark has the medians of its rounds, which give the same flow completion times.
+// TestRunWithMeters_ReportsMedians: a benchmark has the medians of its rounds, which give the same flow completion
+// times.
 func TestRunWithMeters_ReportsMedians(t *testing.T) {
 	m := testMeters()
 	text := smallTurn.spec()
@@ -141,7 +144,7 @@ func TestRunWithMeters_ReportsMedians(t *testing.T) {
 	}
 }
 
-// The largest resident set is a line of /proc/PID/status in kB.
+// TestResidentPeak: the largest resident set is a line of /proc/PID/status in kB.
 func TestResidentPeak(t *testing.T) {
 	if n := residentPeak("Name:\tweir\nVmPeak:\t  123 kB\nVmHWM:\t    5678 kB\nVmRSS:\t 1 kB\n"); n != 5678*1024 {
 		t.Errorf("%d bytes", n)

@@ -16,7 +16,7 @@ import (
 	"weir/study/experiment"
 )
 
-// What the program for ns-3 may print wrongly is an error.
+// TestPeerOutput checks that wrong output of the program for ns-3 is an error.
 func TestPeerOutput(t *testing.T) {
 	for out, want := range map[string]string{
 		"flow 0 -1\ncpu_s 1\nhops 3\n": "did not finish",
@@ -38,7 +38,7 @@ func TestPeerOutput(t *testing.T) {
 	}
 }
 
-// Without ns-3 the error names what to install.
+// TestNoPeer checks that without ns-3 the error names what to install.
 func TestNoPeer(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	_, err := Peers(context.Background(), &experiment.Registry{}, 4, TurnOptions{Rounds: 1})
@@ -147,7 +147,7 @@ func TestPeersRecorded(t *testing.T) {
 	}
 }
 
-// A program that is missing or fails ends the comparison with its error.
+// TestPeersFail: a program that is missing or fails ends the comparison with its error.
 func TestPeersFail(t *testing.T) {
 	fails := errors.New("it fails")
 	for _, program := range []string{"pkg-config", "g++", "peer"} {

@@ -88,7 +88,7 @@ func TestSwitchFigures(t *testing.T) {
 	}
 }
 
-// The table is as wide as a terminal at most, and names what was disturbed.
+// TestSwitchTable checks that the table fits a terminal, and names disturbed runs.
 func TestSwitchTable(t *testing.T) {
 	f := figures(turns(direct, 123456, 123456, -123456), turns("forward", 12345.6, 12345.6, 12345.6),
 		turns("abc", -12345, -12345, -12345))
@@ -113,7 +113,7 @@ func TestSwitchTable(t *testing.T) {
 	}
 }
 
-// Each bar is of a program of the experiment, and a share.
+// TestSwitchBars: each bar is of a program of the experiment, and a share.
 func TestSwitchBars(t *testing.T) {
 	src, err := Experiments.ReadFile("experiments/switch.yaml")
 	if err != nil {
@@ -148,7 +148,7 @@ func TestPercentile_TakesNearestRank(t *testing.T) {
 	}
 }
 
-// What cannot be is refused before anything is made.
+// TestSwitchRefuses checks that impossible options are refused before anything is made.
 func TestSwitchRefuses(t *testing.T) {
 	for _, o := range []SwitchOptions{{Runs: 0, Time: time.Second}, {Runs: 101, Time: time.Second},
 		{Runs: 1, Time: time.Millisecond}, {Runs: 1, Time: time.Hour}} {

@@ -19,7 +19,8 @@ func made(s TurnSpec, seconds float64) *Turn {
 	return t
 }
 
-// The medians of rounds are what is said of a size and a load; the largest size has one round.
+// TestScale_ReportsMediansPerSize checks that each size and load is reported by the medians of its rounds. The largest
+// size has one round.
 func TestScale_ReportsMediansPerSize(t *testing.T) {
 	n := 0
 	f, err := Scale(context.Background(), []int{16, 65536}, TurnOptions{Rounds: 3, RunTurn: func(_ context.Context,
@@ -53,7 +54,8 @@ func TestScale_ReportsMediansPerSize(t *testing.T) {
 	}
 }
 
-// Rounds that others have disturbed are discarded and counted; results that differ are an error.
+// TestThreads_DiscardsDisturbedRounds checks that disturbed rounds are discarded and counted. Results that differ are
+// an error.
 func TestThreads_DiscardsDisturbedRounds(t *testing.T) {
 	n := 0
 	do := func(_ context.Context, s TurnSpec) (*Turn, error) {
@@ -105,7 +107,7 @@ func TestThreads_DiscardsDisturbedRounds(t *testing.T) {
 	}
 }
 
-// A block of a page is replaced, and nothing else; a page without it is refused.
+// TestReplaceText_ReplacesOneBlock checks that only one block of a page is replaced. A page without it is refused.
 func TestReplaceText_ReplacesOneBlock(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "page.md")
 	write := func(text string) {

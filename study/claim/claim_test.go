@@ -8,7 +8,7 @@ import (
 	"weir/study/measure"
 )
 
-// An expression has the unit of its measures, as far as they show it.
+// TestExpressionUnit_FollowsMeasures checks that an expression has the unit of its measures, as far as they show it.
 func TestExpressionUnit_FollowsMeasures(t *testing.T) {
 	shape := &measure.Values{Measures: []measure.Measured{{Name: "goodput", Unit: "bps"}, {Name: "jain"},
 		{Name: "queue", Unit: "packets"}, {Name: "delay", Unit: "s"}, {Name: "delay_max", Unit: "s"}}}

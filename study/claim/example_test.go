@@ -6,7 +6,7 @@ import (
 	"weir/study/claim"
 )
 
-// A claim is judged by the interval of its difference over the seeds.
+// ExampleMeanInterval judges a claim by the interval of its difference over the seeds.
 func ExampleMeanInterval() {
 	mean, half := claim.MeanInterval([]float64{9.8, 10.1, 10.4})
 	fmt.Printf("%.2f ± %.2f\n", mean, half)

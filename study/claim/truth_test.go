@@ -30,7 +30,7 @@ func TestByInterval(t *testing.T) {
 	}
 }
 
-// A plain number is never written as if it had a unit: 7.219 m would be metres.
+// TestPlainNumbers checks that a plain number is never written as if it had a unit: 7.219 m would be metres.
 func TestPlainNumbers(t *testing.T) {
 	for _, c := range []struct {
 		v          float64

@@ -18,7 +18,8 @@ func withBest(t *testing.T, best string, replaced ...string) *experiment.Spec {
 	return plantest.LoadSource(t, room(), file("x.yaml", text+best), experiment.Options{})
 }
 
-// Values of one traffic among several have no best direction, whatever the measure; totals and indices have one.
+// TestBestOfSeveralTraffics checks that values of one traffic among several have no best direction, for any measure.
+// Totals and indices have one.
 func TestBestOfSeveralTraffics(t *testing.T) {
 	s := withBest(t, "")
 	for name, want := range map[string]measure.Better{"goodput.a": measure.Neither, "goodput.u": measure.Neither,
@@ -32,7 +33,7 @@ func TestBestOfSeveralTraffics(t *testing.T) {
 	}
 }
 
-// A traffic that has the network to itself keeps the direction of its measures.
+// TestBestOfOneTraffic: a traffic that has the network to itself keeps the direction of its measures.
 func TestBestOfOneTraffic(t *testing.T) {
 	s := withBest(t, "", "  - {name: u, from: c, to: b, transport: udp, rate: $offered}\n", "",
 		"  offered: [1kbps, 2kbps]\n", "")
@@ -44,7 +45,7 @@ func TestBestOfOneTraffic(t *testing.T) {
 	}
 }
 
-// Groups of hosts share the network as traffics do.
+// TestBestOfGroups: groups of hosts share the network as traffics do.
 func TestBestOfGroups(t *testing.T) {
 	for groups, want := range map[string]measure.Better{"{left: a, right: c}": measure.Neither,
 		"{left: a}": measure.Higher} {
@@ -55,7 +56,8 @@ func TestBestOfGroups(t *testing.T) {
 	}
 }
 
-// What the file says of a group comes before what it says of the measure, and that before the measure's own direction.
+// TestBestOfFile checks that the file's direction for a group overrides its direction for the measure, and that the
+// measure's own.
 func TestBestOfFile(t *testing.T) {
 	s := withBest(t, "best: {goodput: lower, goodput.a: higher, jain: none, fct_p50: lower, goodput_ratio.a: higher}\n")
 	for name, want := range map[string]measure.Better{"goodput.a": measure.Higher, "goodput.u": measure.Lower,
@@ -72,7 +74,7 @@ func TestBestOfFile(t *testing.T) {
 	}
 }
 
-// A wrong entry is an error with its place and what is allowed.
+// TestBestErrors checks that a wrong entry is an error with its place and the allowed values.
 func TestBestErrors(t *testing.T) {
 	for _, c := range []struct{ best, place, says string }{
 		{"best: {goodput.b: higher}", "20:8", `unknown measure "goodput.b"; did you mean "goodput.a"?`},

@@ -162,7 +162,7 @@ func TestCapturedFlows(t *testing.T) {
 	}
 }
 
-// What a capture cannot be is an error with its place, or told.
+// TestBadCaptureTraffic checks that impossible keys of a capture are errors with their place, or warnings.
 func TestBadCaptureTraffic(t *testing.T) {
 	capture, _ := captureOf(t, recorded+recordedTraffic, "*")
 	load := inFile(t, recorded, capture)

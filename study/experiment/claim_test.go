@@ -187,8 +187,8 @@ func TestJudgeClaims_ComparesIntervalWithBound(t *testing.T) {
 	}
 }
 
-// Other points are checked as sweep keys and measures are; what --quick leaves out
-// leaves the claim undecided.
+// TestOtherPoints checks that other points are verified as sweep keys and measures are. Points that --quick omits leave
+// the claim undecided.
 func TestOtherPoints(t *testing.T) {
 	for that, want := range map[string]string{
 		"point(rat='1Mbps').jain > 0": "unknown sweep key in point(key=value) \"rat\"; did you " +
@@ -264,8 +264,7 @@ func TestMeanInterval(t *testing.T) {
 	}
 }
 
-// Sides of one unit, of none that is known, and numbers that stand for two things are no
-// clash.
+// TestUnitsAgree checks that sides of one unit, of unknown units, and ambiguous numbers do not conflict.
 func TestUnitsAgree(t *testing.T) {
 	for _, that := range []string{"loss.a < 0.1 and delay.a < 100ms",
 		"goodput.a > 5e6 and abs(goodput.a - 23.9Mbps) <= 4Mbps", "loss.a < 10%", "jain > 95% and jain - 0.5 > 1%",
@@ -281,8 +280,8 @@ func TestUnitsAgree(t *testing.T) {
 	}
 }
 
-// A rate is no time: what cannot be compared is an error of the file, and not a claim
-// that always holds.
+// TestUnitsClash checks that values that cannot be compared, such as a rate and a time, are an error of the file, and
+// not a claim that always holds.
 func TestUnitsClash(t *testing.T) {
 	for that, want := range map[string]string{
 		"goodput.a > 5ms":                    "the sides of > are in bit/s and s",

@@ -32,7 +32,8 @@ measure: [goodput, {fct: {percentiles: [50]}}, delay]
 ratio: [{of: [goodput, fct_p50], over: {scheme: one}}]
 `
 
-// What the sweep varies of the network and the load are conditions; what it varies of schemes are alternatives.
+// TestConditions_AreNetworkAndLoad checks that swept values of the network and the load are conditions, and swept
+// schemes are alternatives.
 func TestConditions_AreNetworkAndLoad(t *testing.T) {
 	s := comparedSpec(t)
 	if got := strings.Join(s.Conditions(), " "); got != "rate n offered" {
@@ -40,7 +41,8 @@ func TestConditions_AreNetworkAndLoad(t *testing.T) {
 	}
 }
 
-// A value is judged as the kind of measure says that records it; a ratio as what it divides.
+// TestBetter_FollowsKindOfMeasure checks that the kind of measure decides whether a value is better, and for a ratio
+// the divided measure.
 func TestBetter_FollowsKindOfMeasure(t *testing.T) {
 	s := comparedSpec(t)
 	for name, want := range map[string]measure.Better{"goodput": measure.Higher, "fct": measure.Lower,
@@ -67,7 +69,8 @@ func comparedSpec(t *testing.T) *experiment.Spec {
 	return plantest.LoadSource(t, room(), file("x.yaml", compared), experiment.Options{})
 }
 
-// fct and the like can be limited to traffics; nothing of the others is left, and what they have in common stays.
+// TestMeasures_AreLimitedToTraffics checks that fct and similar measures can be limited to traffics. Values of the
+// others are omitted, and common ones stay.
 func TestMeasures_AreLimitedToTraffics(t *testing.T) {
 	for _, c := range []struct{ name, measure, want, distributions string }{
 		{"all", "delay", "delay.a delay.u delay_max.a delay_max.u", "a u"},
@@ -110,7 +113,7 @@ func TestMeasures_AreLimitedToTraffics(t *testing.T) {
 	}
 }
 
-// What cannot be limited so is an error with its place, and what is allowed.
+// TestLimitErrors checks that measures without such limits are an error with its place, and the allowed ones.
 func TestLimitErrors(t *testing.T) {
 	for _, c := range []struct{ name, measure, want string }{
 		{"unknown", "fct: {traffic: nobody}", `unknown traffic "nobody"`},

@@ -9,7 +9,7 @@ import (
 	"weir/study/plan"
 )
 
-// All that is wrong with a file comes back together, with its place.
+// ExampleLoad returns all errors of a file together, each with its place.
 func ExampleLoad() {
 	_, err := plan.Load(&experiment.Registry{}, &experiment.Source{Name: "x", File: "x.yaml",
 		Data: []byte("duraton: 1s\n")},

@@ -120,7 +120,7 @@ func TestOwnFormats(t *testing.T) {
 	}
 }
 
-// Keys that say how a file is read are refused where there is none.
+// TestFileKeysWithoutFile checks that keys about reading a file are refused without a file.
 func TestFileKeysWithoutFile(t *testing.T) {
 	const text = small + `traffic: [{name: x, from: a, to: c, transport: udp, rate: 1Mbps, KEY}]
 `

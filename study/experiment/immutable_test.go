@@ -39,8 +39,7 @@ sweep:
 	}
 }
 
-// Nothing outside its room writes to a spec: it has no field that others see, and what it gives
-// out is a copy.
+// TestSpecIsImmutable checks that other packages cannot change a spec: it has no exported field, and returns copies.
 func TestSpecIsImmutable(t *testing.T) {
 	for _, x := range []any{experiment.Spec{}, experiment.Point{}, experiment.Traffic{}} {
 		of := reflect.TypeOf(x)
@@ -83,7 +82,7 @@ func TestSpecIsImmutable(t *testing.T) {
 	}
 }
 
-// Of a drawn traffic the hosts are a copy, too.
+// TestGeneratorIsCopy: of a drawn traffic the hosts are a copy, too.
 func TestGeneratorIsCopy(t *testing.T) {
 	s := plantest.Load(t, room(),
 		small+"switch: [forward]\ntraffic: [{name: x, from: \"*\", to: random, transport: tcp, size: 1kB}]\n",

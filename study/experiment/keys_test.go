@@ -212,7 +212,7 @@ func strayKey(table, key string) string {
 	return text[:i] + at + ", " + key + ": " + stray + text[i+len(at):]
 }
 
-// What the table has, the schema has, with the same keys required.
+// TestSchemaKnowsKeys checks that the schema has the table's keys, with the same ones required.
 func TestSchemaKnowsKeys(t *testing.T) {
 	var schema map[string]any
 	if err := json.Unmarshal(room().WriteSchema(), &schema); err != nil {
@@ -259,7 +259,7 @@ func TestSchemaKnowsKeys(t *testing.T) {
 	}
 }
 
-// The tables of keys in docs/spec.md are those of the code.
+// TestDocsReference checks that the tables of keys in docs/spec.md are the code's.
 func TestDocsReference(t *testing.T) {
 	const name = "../../docs/spec.md"
 	data, err := os.ReadFile(name)

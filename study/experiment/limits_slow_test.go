@@ -8,7 +8,7 @@ import (
 	"weir/study/experiment"
 )
 
-// The limits of the points of a sweep, with as many of them as a machine may have.
+// TestLimitsOfManyPoints checks the limits of a sweep's points, with the maximum number for a machine.
 func TestLimitsOfManyPoints(t *testing.T) {
 	o := experiment.Options{Machine: 600e6}
 	refused(t, flowing(1000000), "9 of the sweep's 10 points have 9000081 nodes, links and listed flows already", o)

@@ -11,7 +11,8 @@ import (
 	"weir/study/plan"
 )
 
-// Products of what a file says are numbers, have limits, and the error has its place and the limit.
+// TestLoad_RejectsTooLargeProducts checks that products of a file's values are limited numbers, and the error has its
+// place and the limit.
 func TestLoad_RejectsTooLargeProducts(t *testing.T) {
 	one := "traffic: [{name: x, from: h0, to: h1, transport: udp, rate: 1Mbps, start: 0s}]\n"
 	star := "topology: {star: {hosts: 4, rate: 100Gbps, delay: 1us}}\n"
@@ -83,7 +84,7 @@ func flowing(flows int) string {
 		strings.NewReplacer(",", "1Mbps,", "-1", "9Mbps").Replace(sweep(1, 9))
 }
 
-// The points of a sweep are refused as soon as they exceed one of their limits together.
+// TestLimitsOfPoints checks that the points of a sweep are refused as soon as they exceed a limit together.
 func TestLimitsOfPoints(t *testing.T) {
 	o := experiment.Options{Machine: 600e6}
 	o.LimitPoints(1<<13, 300e6)
@@ -95,7 +96,7 @@ func TestLimitsOfPoints(t *testing.T) {
 	refused(t, differing(40), "points take 3 MB of memory; allowed: up to 3MB for all points", o)
 }
 
-// A million flows are read within the memory of their list: no endpoint is made of them.
+// TestFlowsAreNotMade: a million flows are read within the memory of their list: no endpoint is made of them.
 func TestFlowsAreNotMade(t *testing.T) {
 	text := "duration: 1s\nswitch: [forward]\ntopology: {star: {hosts: 4, rate: 100Gbps, delay: 1us}}\n" +
 		"traffic: [{name: x, from: h0, to: h1, transport: udp, rate: 1Mbps, start: 0s, " +
@@ -115,7 +116,7 @@ func TestFlowsAreNotMade(t *testing.T) {
 	}
 }
 
-// A sweep that would be far too much is refused at its first point, before others are made.
+// TestPointsAreNotMade: a sweep that would be far too much is refused at its first point, before others are made.
 func TestPointsAreNotMade(t *testing.T) {
 	text := "duration: 1s\nswitch: [forward]\ntopology: {star: {hosts: 4, rate: 100Gbps, delay: 1us}}\n" +
 		"traffic: [{name: x, from: h0, to: h1, transport: udp, rate: $r, start: 0s, flows: 100000}]\nsweep: {r: ["
@@ -135,7 +136,7 @@ func TestPointsAreNotMade(t *testing.T) {
 	}
 }
 
-// Points with the same network and flows share them, and those that differ are counted.
+// TestPointsShare: points with the same network and flows share them, and those that differ are counted.
 func TestPointsShare(t *testing.T) {
 	memory := func(delay, rate, flows, values string) int64 {
 		return plantest.Load(t, room(),

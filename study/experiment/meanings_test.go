@@ -8,7 +8,8 @@ import (
 	"weir/study/experiment"
 )
 
-// Values of the sweep that are names are explained by what they set, with what its schemes are; quantities are not.
+// TestMeanings_ExplainNamedValues checks that named values of the sweep are explained by the keys that they set and by
+// their schemes. Quantities are not.
 func TestMeanings_ExplainNamedValues(t *testing.T) {
 	s := plantest.Load(t, room(), strings.NewReplacer("switch: [forward]\n", "", "sweep: {rate: [1Mbps, 2Mbps, 4Mbps]}",
 		"sweep: {rate: [1Mbps, 2Mbps], scheme: {plain: {switch: [forward]}, "+
@@ -26,7 +27,7 @@ func TestMeanings_ExplainNamedValues(t *testing.T) {
 	}
 }
 
-// A value that is the name of a scheme is explained by that scheme.
+// TestMeaningOfScheme: a value that is the name of a scheme is explained by that scheme.
 func TestMeaningOfScheme(t *testing.T) {
 	s := plantest.Load(t, room(), withoutSpec, experiment.Options{})
 	all := s.Meanings()

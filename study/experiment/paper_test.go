@@ -68,9 +68,9 @@ func TestPaperValues(t *testing.T) {
 	}
 }
 
-// The paper's numbers do not decide a run: ids are the same without them. A results folder
-// keeps them.
-func TestPaperValuesDecideNothing(t *testing.T) {
+// TestPaperValues_DoNotChangeRunIDs: the paper's numbers do not decide a run: ids are the same without them. A results
+// folder keeps them.
+func TestPaperValues_DoNotChangeRunIDs(t *testing.T) {
 	s := plantest.Load(t, room(), small+smallTraffic+withPaper, experiment.Options{})
 	_, rest, _ := strings.Cut(withPaper, "measure:")
 	plain := plantest.Load(t, room(), small+smallTraffic+"measure:"+rest, experiment.Options{})

@@ -27,7 +27,7 @@ measure: [{fct: {percentiles: [99]}}, {cwnd: {every: 1s}}, {queue: {port: s->b}}
 plot: [%s]
 `
 
-// Every key of a plot, and what it comes to.
+// TestPlotKeys checks every key of a plot and its result.
 func TestPlotKeys(t *testing.T) {
 	for text, want := range map[string]func(p *plots.Plot) bool{
 		"{x: k, y: fct_p99.storage}": func(p *plots.Plot) bool {
@@ -109,7 +109,7 @@ func TestPlotKeys(t *testing.T) {
 	}
 }
 
-// What is wrong with a plot is said with its place and with what would be allowed.
+// TestWrongPlots checks that mistakes in a plot are reported with their place and the allowed values.
 func TestWrongPlots(t *testing.T) {
 	for text, want := range map[string]string{
 		"{x: k, y: fct.storag}":                                 `"storag"; did you mean "storage"?`,

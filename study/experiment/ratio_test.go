@@ -84,7 +84,8 @@ func TestRatios_PairRunsOfOneSeed(t *testing.T) {
 	}
 }
 
-// Without the reference's run of the same seed a ratio is not defined; other seeds' runs do not stand in.
+// TestRatiosMissing checks that without the reference's run of the same seed a ratio is undefined. Other seeds' runs do
+// not replace it.
 func TestRatiosMissing(t *testing.T) {
 	s := plantest.Load(t, room(), ratioSpec, experiment.Options{})
 	runs := ratioRuns(s, func(point, seed int) float64 {
@@ -101,7 +102,7 @@ func TestRatiosMissing(t *testing.T) {
 	}
 }
 
-// A sweep without the reference has no ratios, and is no error if options have left it out.
+// TestRatiosNarrowed: a sweep without the reference has no ratios, and is no error if options have left it out.
 func TestRatiosNarrowed(t *testing.T) {
 	s := plantest.Load(t, room(), ratioSpec, experiment.Options{Set: []string{"rate=[2Mbps, 4Mbps]"}})
 	runs := ratioRuns(s, func(int, int) float64 { return 3 })

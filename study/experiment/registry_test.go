@@ -7,7 +7,7 @@ import (
 	"weir/study/experiment"
 )
 
-// A list has title and paper of a file however the file is written.
+// TestExperimentsListed checks that a list has title and paper of a file in any layout.
 func TestExperimentsListed(t *testing.T) {
 	const rest = "traffic:\n- {name: x}\nexpect: [{id: a,\n  says: 'title: no'\n}]\n"
 	for name, text := range map[string]string{

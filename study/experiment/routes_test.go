@@ -33,8 +33,7 @@ sweep: {rate: [1Gbps, 2Gbps], k: [2, 4], size: [1kB, 2kB]}
 	}
 }
 
-// A buffer that one point gives its switches is not another's, though their topology is
-// the same.
+// TestBufferOfOnePoint: a buffer that one point gives its switches is not another's, though their topology is the same.
 func TestBufferOfOnePoint(t *testing.T) {
 	s := plantest.Load(t, room(), small+smallTraffic+`switch: [forward]
 sweep:
@@ -58,8 +57,8 @@ sweep:
 	}
 }
 
-// What only a constructor knows is found at every point, also where the network is that
-// of the point before.
+// TestEveryPointIsBuilt checks that errors that only a constructor detects are found at every point, also where the
+// network is the previous point's.
 func TestEveryPointIsBuilt(t *testing.T) {
 	const text = small + `traffic: [{name: x, transport: udp, rate: 1Mbps, from: a, to: b, payload: $payload, start: 0s}]
 sweep:
@@ -77,8 +76,8 @@ sweep:
 	}
 }
 
-// A network whose tables would not fit into memory is an error: a chain of 16385
-// switches with a host each.
+// TestTooManyRoutes checks that a network with tables beyond memory is an error: a chain of 16385 switches with a host
+// each.
 func TestTooManyRoutes(t *testing.T) {
 	const n = 16385
 	var b strings.Builder

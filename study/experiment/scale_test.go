@@ -54,7 +54,7 @@ func TestScale_DividesRatesAndStretchesTimes(t *testing.T) {
 	}
 }
 
-// What is no scale says what is one.
+// TestScaleErrors checks that the error of an invalid scale names the valid ones.
 func TestScaleErrors(t *testing.T) {
 	for _, set := range []string{"rates=3", "rates=/0", "rates=/x", "rates=/1e10", "times=/3", "times=x0.5", "times=xNaN",
 		"stack=kernel"} {

@@ -50,7 +50,8 @@ func schema(t *testing.T) (check func(text []byte) error) {
 	}
 }
 
-// The schema takes every experiment that is there, with what the documentation shows.
+// TestSchema_AcceptsExperimentsAndDocs checks that the schema accepts every experiment, and the documentation's
+// examples.
 func TestSchema_AcceptsExperimentsAndDocs(t *testing.T) {
 	check := schema(t)
 	files, _ := filepath.Glob("../../papers/p4abc/experiments/[a-z]*.yaml") // app/internal/cli has those of all
@@ -77,7 +78,7 @@ func TestSchema_AcceptsExperimentsAndDocs(t *testing.T) {
 	}
 }
 
-// It refuses keys and words that decoding refuses.
+// TestSchemaRefuses checks that the schema refuses keys and words that decoding refuses.
 func TestSchemaRefuses(t *testing.T) {
 	check := schema(t)
 	names, refused := []string{"unknown-key.yaml", "measure.yaml", "cc-unknown.yaml", "sizes-unknown.yaml"}, 0
@@ -118,7 +119,7 @@ func TestSchemaRefuses(t *testing.T) {
 	}
 }
 
-// A $key of the sweep stands for all parameters of a scheme, as decoding allows.
+// TestSchemaSwept checks that a $key of the sweep may replace all parameters of a scheme, as in decoding.
 func TestSchemaSwept(t *testing.T) {
 	check := schema(t)
 	for _, swept := range []string{"switch: [forward, {abc: $x}]", "topology: {fat_tree: $x}",
@@ -151,7 +152,8 @@ func (c *ranged) Params(p *scheme.Params) {
 	p.Time(&c.wait, "wait", "5ms", "at the most", "Weir").Above("0s").Max("1s")
 }
 
-// The ranges of numbers are in the schema, and those of all parameters in their texts.
+// TestSchemaRanges checks that the ranges of numbers are in the schema, and the ranges of all parameters in their
+// texts.
 func TestSchemaRanges(t *testing.T) {
 	r := telling()
 	r.Controllers = append(r.Controllers, cc.Scheme{Scheme: scheme.Scheme{Name: "ranged",

@@ -232,7 +232,7 @@ func TestLoad_ReadsVariantsOfFigure4(t *testing.T) {
 // TestLoad_SetChangesValues: --set reaches keys, sweep keys, named entries; its mistakes are errors.
 // A scheme without parameters is a parameter itself; defaults of a sweep's block stand
 // once.
-func TestParametersOfNone(t *testing.T) {
+func TestParameters_IncludeSchemesWithoutOptions(t *testing.T) {
 	s := plantest.Load(t, room(),
 		small+smallTraffic+"sweep: {rate: [1Mbps], scheme: {plain: {switch: [forward]}, abc: {switch: "+
 			"[forward, abc]}}}\nmeasure: [drops]\n", experiment.Options{})
@@ -303,8 +303,8 @@ func TestLoad_SetChangesValues(t *testing.T) {
 	}
 }
 
-// A map that --set gives is resolved as one that the file has: with every default that is read
-// inside it, so that both are one experiment with one folder of results.
+// TestSetMap: a map that --set gives is resolved as one that the file has: with every default that is read inside it,
+// so that both are one experiment with one folder of results.
 func TestSetMap(t *testing.T) {
 	const text = small + "switch: [forward]\ntraffic: [{name: a, from: a, to: c, transport: tcp, start: 0s}]\n" +
 		"measure: [goodput]\n"

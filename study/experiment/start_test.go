@@ -9,7 +9,8 @@ import (
 	"weir/study/experiment"
 )
 
-// The default start fits the time that flows have: runs of more than a second keep what they had, and so their ids.
+// TestDefaultStart checks that the default start fits the flows' time. Runs of more than a second keep their start, and
+// so their ids.
 func TestDefaultStart(t *testing.T) {
 	for _, x := range []struct {
 		name, head, traffic string
@@ -48,7 +49,7 @@ measure: [goodput]
 	}
 }
 
-// Measures of senders have nothing to say of a traffic that is wrong for another reason.
+// TestNoWindowAfterAnError checks that measures of senders report no error about a traffic with another error.
 func TestNoWindowAfterAnError(t *testing.T) {
 	const text = `duration: 2ms
 topology: {dumbbell: {hosts: 1, rate: 100Mbps, bottleneck: 10Mbps, delay: 1us}}

@@ -79,8 +79,8 @@ func TestTelemetryDecode(t *testing.T) {
 	}
 }
 
-// Units of HPCC's format that are coarse for the slowest link are warned of, with their place: 128 B at 25 Gb/s are
-// not, nor is as much time at other rates, as long as a packet is more than a unit.
+// TestCoarseUnits: units of HPCC's format that are coarse for the slowest link are warned of, with their place: 128 B
+// at 25 Gb/s are not, nor is as much time at other rates, as long as a packet is more than a unit.
 func TestCoarseUnits(t *testing.T) {
 	for _, x := range []struct {
 		slow, fast, program string
@@ -105,7 +105,7 @@ func TestCoarseUnits(t *testing.T) {
 	}
 }
 
-// What cannot be is said, with the place.
+// TestTelemetryErrors checks that impossible telemetry is reported with its place.
 func TestTelemetryErrors(t *testing.T) {
 	for _, x := range []struct{ old, new, want string }{
 		{"20ppm", "20", "not a valid clock drift"}, {"-5us", "-5", "not a valid clock offset"}, {"-5us", "2h",

@@ -74,8 +74,8 @@ traffic: [{name: x, from: a, to: b, transport: tcp}, {name: y, from: a, to: c, t
 	}
 }
 
-// A program that completes its list by the declared users does not divide them by a prefix around one address. If its
-// other users are one, it does.
+// TestListsAroundUsers: a program that completes its list by the declared users does not divide them by a prefix around
+// one address. If its other users are one, it does.
 func TestListsAroundUsers(t *testing.T) {
 	const text = `duration: 10ms
 topology: {hosts: [a, b], switches: [s], links: [{ends: [a, s], rate: 1Gbps, delay: 1ms},

@@ -36,7 +36,7 @@ func given(s *experiment.Spec) (names []string) {
 	return names
 }
 
-// What without means is no point: nothing runs there, and it is known with its reason.
+// TestWithout_ExcludesPointsWithReason checks that points in without do not run, and are listed with their reason.
 func TestWithout_ExcludesPointsWithReason(t *testing.T) {
 	for _, x := range []struct {
 		name   string
@@ -76,7 +76,7 @@ func TestWithout_ExcludesPointsWithReason(t *testing.T) {
 	}
 }
 
-// Of a sweep that options have narrowed to nothing but points without meaning, the reason is the error.
+// TestWithoutRest checks that if options narrow a sweep to excluded points, their reason is the error.
 func TestWithoutRest(t *testing.T) {
 	e := wrong(t, withoutSpec, experiment.Options{Set: []string{"rate=4Mbps", "how=abc"}})
 	if len(e) != 1 || !strings.Contains(e[0].Error(), "without leaves no point of the sweep: nothing to share") {
@@ -84,7 +84,7 @@ func TestWithoutRest(t *testing.T) {
 	}
 }
 
-// Claims and ratios mean no point that is left out, nor compare with one: they are judged by the others.
+// TestClaimsWithout checks that claims and ratios neither use nor compare with excluded points: the others decide them.
 func TestClaimsWithout(t *testing.T) {
 	s := plantest.Load(t, room(), withoutSpec, experiment.Options{})
 	var runs []claim.FinishedRun
@@ -116,7 +116,7 @@ func TestClaimsWithout(t *testing.T) {
 	}
 }
 
-// Programs are alternatives and rates are not, whichever points are there.
+// TestConditionsWithout checks that programs are alternatives and rates are not, for any points.
 func TestConditionsWithout(t *testing.T) {
 	if got := plantest.Load(t, room(), withoutSpec, experiment.Options{}).Conditions(); !slices.Equal(got,
 		[]string{"rate"}) {
@@ -124,7 +124,7 @@ func TestConditionsWithout(t *testing.T) {
 	}
 }
 
-// The file's columns and order are known.
+// TestListing_HasColumnsAndOrder: the file's columns and order are known.
 func TestListing_HasColumnsAndOrder(t *testing.T) {
 	l := plantest.Load(t, room(), withoutSpec, experiment.Options{}).Listing()
 	if !slices.Equal(l.Columns, []string{"good*", "queue.mean"}) || !slices.Equal(l.Sort, []string{"rate",

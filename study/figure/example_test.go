@@ -6,7 +6,7 @@ import (
 	"weir/study/figure"
 )
 
-// A figure's numbers need no drawing.
+// ExampleFigure_CSV writes a figure's numbers without drawing it.
 func ExampleFigure_CSV() {
 	f := figure.Figure{X: figure.NewAutoAxis("n"), Y: figure.NewAutoAxis("goodput [Mb/s]"), Names: []string{"abc"},
 		Panels: []figure.Panel{{Marks: []figure.Mark{{X: []float64{1, 2}, Y: []float64{24, 25}}}}}}

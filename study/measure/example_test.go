@@ -17,7 +17,7 @@ func (hops) AddValues(e *measure.Evaluation) {
 	e.Add(measure.Measured{Name: "hops", Unit: "packets", Value: float64(e.Result.PacketHops)})
 }
 
-// A measure of one's own says what differs from a plain one, and stands beside the others.
+// Example defines a measure by its differences from a plain one, and uses it alongside the built-in ones.
 func Example() {
 	kinds := append(measure.Definitions(), measure.Definition{Name: "hops", Doc: "links that packets have crossed",
 		New: func() measure.Measure { return hops{} }})

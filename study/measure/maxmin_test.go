@@ -16,7 +16,8 @@ func equal(uses [][]int) (out []Demand) {
 	return out
 }
 
-// Claims with weights and ends: one of 16 that are one user's, one user that wants less than its part, or all do.
+// TestWaterFillClaims checks claims with weights and ends: one of 16 flows of one user, one user below its part, or all
+// below it.
 func TestWaterFillClaims(t *testing.T) {
 	for _, x := range []struct {
 		name    string
@@ -69,7 +70,8 @@ func TestWaterFill(t *testing.T) {
 	}
 }
 
-// What defines the shares: they fit, and each flow has a link that is full, where nobody has more.
+// TestWaterFillIsFair checks the definition of the shares: they fit, and each flow has a full link where no other flow
+// has more.
 func TestWaterFillIsFair(t *testing.T) {
 	random := rand.New(rand.NewPCG(4, 4))
 	for trial := range 200 {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A percentile needs ten samples beyond it; nearest rank.
+// TestPercentile_NeedsTenSamplesBeyond checks that a percentile needs ten samples beyond it; nearest rank.
 func TestPercentile_NeedsTenSamplesBeyond(t *testing.T) {
 	var sorted []float64
 	for i := range 1000 {
@@ -35,7 +35,8 @@ func TestPercentile_NeedsTenSamplesBeyond(t *testing.T) {
 	}
 }
 
-// A sender has what its flows have: three of 1 and one of 3 are equal senders, and unequal flows.
+// TestShares_AddUpPerSender checks that a sender has the sum of its flows: three of 1 and one of 3 are equal senders,
+// and unequal flows.
 func TestShares_AddUpPerSender(t *testing.T) {
 	for _, c := range []struct {
 		by   string

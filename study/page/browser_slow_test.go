@@ -154,7 +154,8 @@ func swept(t *testing.T) *looked {
 	return &looked{s, []string{"/jobs", job, job + "/runs/0", "/results"}, job}
 }
 
-// Every page looks right in three widths and two themes, and can be used with a keyboard and a screen reader.
+// TestPages_FitWidthsAndThemes: every page looks right in three widths and two themes, and can be used with a keyboard
+// and a screen reader.
 func TestPages_FitWidthsAndThemes(t *testing.T) {
 	looks, err := os.ReadFile("testdata/looks.js")
 	if err != nil {
@@ -172,7 +173,7 @@ func TestPages_FitWidthsAndThemes(t *testing.T) {
 	b.look([]string{"/"}, string(looks), "locked")
 }
 
-// The page of a sweep with workers looks right, too.
+// TestSweepLooks: the page of a sweep with workers looks right, too.
 func TestSweepLooks(t *testing.T) {
 	looks, err := os.ReadFile("testdata/looks.js")
 	if err != nil {
@@ -263,8 +264,8 @@ func (b *browser) picture(name string) {
 	}
 }
 
-// mostTabs is how often the tab key is pressed on a page.
-const mostTabs = 25
+// maxTabs is how often the tab key is pressed on a page.
+const maxTabs = 25
 
 // keyboard goes about with keys: the content comes first, then all in the order in which it stands, and where one is
 // can be seen.
@@ -274,7 +275,7 @@ func (b *browser) keyboard(pages []string) {
 	for _, path := range pages {
 		b.do(chromedp.Navigate(b.url + path))
 		last := -1
-		for range mostTabs {
+		for range maxTabs {
 			b.do(chromedp.KeyEvent("\t"))
 			where := eval[[]any](b, `(() => {
 				const e = document.activeElement, s = getComputedStyle(e);

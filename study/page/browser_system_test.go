@@ -11,7 +11,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// The first hour, by clicking: an experiment is found, run, watched and looked at; changed, run again, and compared.
+// TestFirstHour checks the first hour by clicks: an experiment is found, run, watched and viewed, then changed, run
+// again, and compared.
 func TestFirstHour(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "results")
 	b := open(t, serve(t, out))

@@ -37,7 +37,7 @@ func single(t *testing.T, dir, name, measure string) string {
 
 // Results that have nothing in common are not held against each other, and the page says so: neither those whose points
 // are others, nor those whose only point has other values.
-func TestNothingInCommon(t *testing.T) {
+func TestCompare_RefusesResultsWithoutCommonValues(t *testing.T) {
 	dir, names := copied(t)
 	other := carried(t, dir, runtest.Load(t, app.Registry(), "p4abc/fig5", experiment.Options{Quick: true,
 		Set: []string{"n=4", "duration=6s", "scheme=abc"}}))

@@ -10,7 +10,7 @@ import (
 	"weir/study/page/live"
 )
 
-// A server lets in nobody who does not have its token.
+// Example shows that a server refuses requests without its token.
 func Example() {
 	s, err := page.New(live.Options{Registry: &experiment.Registry{}, ResultsDir: "results"})
 	if err != nil {

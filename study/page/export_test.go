@@ -66,8 +66,8 @@ func Draw(p *experiment.Point) (nodes []Placed, links, rows int) {
 	return d.Nodes, len(d.Links), d.Rows
 }
 
-// MostListed is how many folders a page of the list has.
-const MostListed = rowsPerPage
+// MaxListed is the maximum number of folders on a page of the list.
+const MaxListed = rowsPerPage
 
 // Read is how many folders have been read.
 func (s *Server) Read() int {

@@ -188,7 +188,7 @@ func has(t *testing.T, what, body string, texts ...string) {
 
 var runID = regexp.MustCompile(`/runs/([0-9a-f]{16})"`)
 
-// Each page is there, with what it is for.
+// TestServer_ServesEachPage checks that each page exists with its content.
 func TestServer_ServesEachPage(t *testing.T) {
 	dir, names := copied(t)
 	s := serve(t, dir)
@@ -253,7 +253,8 @@ func TestServer_ServesEachPage(t *testing.T) {
 	}
 }
 
-// The form starts a simulation, whose results are the next page; what is wrong with it is said on the form.
+// TestForm_StartsSimulation checks that the form starts a simulation, and its results are the next page. Errors are
+// shown on the form.
 func TestForm_StartsSimulation(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "results")
 	s := serve(t, out)
@@ -328,7 +329,7 @@ func make65(text string) (list []string) {
 	return list
 }
 
-// Files that the server was started with are in the catalogue, as they are now.
+// TestOwnFile checks that the files that the server was started with are in the catalogue, in their present state.
 func TestOwnFile(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "mine.yaml")
@@ -357,7 +358,7 @@ func TestOwnFile(t *testing.T) {
 	}
 }
 
-// Of many results only those that are shown are read, and each again only when it has changed.
+// TestManyResults checks that of many results only the shown ones are read, and each again only when it has changed.
 func TestManyResults(t *testing.T) {
 	dir, names := copied(t)
 	const many = 1000
@@ -375,8 +376,8 @@ func TestManyResults(t *testing.T) {
 	s := serve(t, dir)
 	_, body, _ := s.get("/results")
 	has(t, "the list", body, "1002 results", "1 to 50", "page 1 of 21")
-	if n := s.Read(); n != page.MostListed {
-		t.Errorf("%d folders were read, and %d are shown", n, page.MostListed)
+	if n := s.Read(); n != page.MaxListed {
+		t.Errorf("%d folders were read, and %d are shown", n, page.MaxListed)
 	}
 	_, body, _ = s.get("/results?find=many0123")
 	has(t, "the list", body, "p4abc-many0123-0123", "1 of 1002 results")
@@ -386,7 +387,7 @@ func TestManyResults(t *testing.T) {
 	if n := strings.Count(body, `<li><a href="/results/`); n != many+2 {
 		t.Errorf("of %d results the list of names has %d", many+2, n)
 	}
-	if n := s.Read(); n > 2*page.MostListed+1 {
+	if n := s.Read(); n > 2*page.MaxListed+1 {
 		t.Errorf("%d folders were read for the names", n)
 	}
 	_, body, _ = s.get("/results?show=changed")
@@ -410,7 +411,8 @@ func TestManyResults(t *testing.T) {
 	}
 }
 
-// The list has what comes, goes and changes at once: also a folder that is new in the second that the list was read.
+// TestListIsNow checks that the list shows additions, removals and changes at once, also a folder made in the second of
+// the last read.
 func TestListIsNow(t *testing.T) {
 	dir, names := copied(t)
 	s := serve(t, dir)
@@ -461,7 +463,8 @@ func TestListIsNow(t *testing.T) {
 	list("it begins", append(names, "begun"), nil)
 }
 
-// Folders that are damaged, not finished or of others are in the list, and do not keep others from being shown.
+// TestOddResults: folders that are damaged, not finished or of others are in the list, and do not keep others from
+// being shown.
 func TestOddResults(t *testing.T) {
 	dir, names := copied(t)
 	write := func(folder, file, text string) {
@@ -494,7 +497,8 @@ func TestOddResults(t *testing.T) {
 	has(t, "the list of none", body, "There are no results yet")
 }
 
-// What happened in a sweep is shown with its results: workers, and what was lost.
+// TestResultPage_ShowsWorkersAndLosses checks that the events of a sweep are shown with its results: workers, and
+// losses.
 func TestResultPage_ShowsWorkersAndLosses(t *testing.T) {
 	dir, names := copied(t)
 	h := results.NewHosts(results.Machine{Host: "desk"}, []results.Execution{{ID: "a", By: results.ByWorkers, Host: "desk",
@@ -508,7 +512,7 @@ func TestResultPage_ShowsWorkersAndLosses(t *testing.T) {
 	has(t, "the result", body, "Workers", "rack1-77", "1 lost", "n=1 seed 2: it has no memory")
 }
 
-// The documentation leads to its own pages, and to nothing that the program does not carry.
+// TestDocs_LinkToServedPages checks that the documentation links only to served pages.
 func TestDocs_LinkToServedPages(t *testing.T) {
 	s := serve(t, t.TempDir())
 	link := regexp.MustCompile(`(?:href|src)="(/docs/[^"#]*)`)
@@ -539,7 +543,8 @@ func TestDocs_LinkToServedPages(t *testing.T) {
 	}
 }
 
-// Networks are drawn with hosts below, each switch above what it is joined to, and no two nodes in one place.
+// TestDrawNetwork_PutsHostsBelowSwitches checks that networks are drawn with hosts below, each switch above its
+// neighbours, and no two nodes in one place.
 func TestDrawNetwork_PutsHostsBelowSwitches(t *testing.T) {
 	for _, name := range []string{"p4abc/fig5", "hpcc/incast16", "hpcc/websearch-30", "ncf/incast-fabric", "p4te/gains"} {
 		t.Run(name, func(t *testing.T) {

@@ -25,7 +25,7 @@ var paths = []string{"/", "/experiments/p4abc/fig5", "/experiments/p4abc/fig5/ya
 // changes are all that change something.
 var changes = []string{"/experiments/p4abc/fig5/run", "/jobs/1/stop", "/results/x/runs/0123456789abcdef/show"}
 
-// Nobody is let in without the token, on loopback either.
+// TestServer_RequiresToken checks that no request is served without the token, on loopback either.
 func TestServer_RequiresToken(t *testing.T) {
 	s := serve(t, t.TempDir())
 	none := func(r *http.Request) { r.Header.Del("Cookie") }
@@ -119,7 +119,8 @@ func TestRefusedEnds(t *testing.T) {
 	}
 }
 
-// A name that is not the server's is refused, whoever asks: another site's name can lead to this address.
+// TestServer_RejectsForeignHostNames checks that other host names than the server's are refused: another site's name
+// can lead to this address.
 func TestServer_RejectsForeignHostNames(t *testing.T) {
 	s := serve(t, t.TempDir())
 	s.SetHosts("lab.example.org")
@@ -143,7 +144,7 @@ func TestServer_RejectsForeignHostNames(t *testing.T) {
 	}
 }
 
-// What changes something comes from this server's pages, as a POST.
+// TestServer_RejectsForeignOrigins checks that changes are accepted only from this server's pages, as a POST.
 func TestServer_RejectsForeignOrigins(t *testing.T) {
 	s := serve(t, t.TempDir())
 	set := func(pairs ...string) func(*http.Request) {
@@ -185,7 +186,7 @@ func TestServer_RejectsForeignOrigins(t *testing.T) {
 	}
 }
 
-// A GET changes nothing, and a POST shows nothing.
+// TestServer_RejectsWrongMethods checks that a GET changes no state, and a POST shows no page.
 func TestServer_RejectsWrongMethods(t *testing.T) {
 	s := serve(t, t.TempDir())
 	for _, path := range changes {
@@ -213,7 +214,8 @@ func TestServer_RejectsWrongMethods(t *testing.T) {
 	}
 }
 
-// No parameter leads out of the folder of results, nor to what is not Weir's in it.
+// TestServer_ServesOnlyFilesOfResults checks that no parameter leads out of the folder of results, nor to files in it
+// that are not Weir's.
 func TestServer_ServesOnlyFilesOfResults(t *testing.T) {
 	dir, names := copied(t)
 	const secret = "what nobody may read"
@@ -297,7 +299,8 @@ func TestNoPaths(t *testing.T) {
 	}
 }
 
-// Names, titles and labels with script in them are text, everywhere; a report or a plot with script cannot act.
+// TestServer_EscapesScriptInNames checks that names, titles and labels with script in them are text everywhere. A
+// report or a plot with script cannot act.
 func TestServer_EscapesScriptInNames(t *testing.T) {
 	const script = "<script>alert(1)</script>"
 	dir := t.TempDir()

@@ -16,7 +16,7 @@ import (
 	"weir/study/run"
 )
 
-// What a job's page says of it follows its state, and an estimate of the rest follows its share.
+// TestJobText_FollowsState checks that a job's text follows its state, and an estimate of the rest follows its share.
 func TestJobText_FollowsState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
@@ -47,7 +47,7 @@ func TestJobText_FollowsState(t *testing.T) {
 	})
 }
 
-// A sweep's line names what went wrong, and why it waits.
+// TestQueueLine checks that a sweep's line names failures, and the reason of its wait.
 func TestQueueLine(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -68,7 +68,8 @@ func TestQueueLine(t *testing.T) {
 	}
 }
 
-// An estimate counts the seeds that an experiment has in any case, and says that its data may ask for more.
+// TestEstimateCost_CountsGuaranteedSeeds checks that an estimate counts an experiment's guaranteed seeds, and notes
+// that its data may require more.
 func TestEstimateCost_CountsGuaranteedSeeds(t *testing.T) {
 	load := func(repeat string) *experiment.Spec {
 		text := strings.Replace(plantest.Small, "repeat: 2", repeat, 1) + plantest.SmallTraffic +
@@ -85,7 +86,7 @@ func TestEstimateCost_CountsGuaranteedSeeds(t *testing.T) {
 	}
 }
 
-// Times of results are relative for a day.
+// TestFormatAge_IsRelativeForOneDay: times of results are relative for a day.
 func TestFormatAge_IsRelativeForOneDay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		now := time.Now()
@@ -102,7 +103,7 @@ func TestFormatAge_IsRelativeForOneDay(t *testing.T) {
 	}
 }
 
-// Ports of a form may have spaces around them.
+// TestTracePorts: ports of a form may have spaces around them.
 func TestTracePorts(t *testing.T) {
 	if got := parseTracePorts(" s1->server,, a->* ,"); !slices.Equal(got, []string{"s1->server", "a->*"}) {
 		t.Errorf("%q", got)

@@ -45,7 +45,7 @@ func TestBundleOfDirectLinks(t *testing.T) {
 	}
 }
 
-// All datagrams over a direct link arrive, except those in flight at the end.
+// TestDatagramsOverADirectLink: all datagrams over a direct link arrive, except those in flight at the end.
 func TestDatagramsOverADirectLink(t *testing.T) {
 	r := ran(t, configuredBy(t, bundled+"traffic: [{name: j, from: a, to: b, transport: {udp: {rate: 100Mbps}}, "+
 		"flows: 100, start: 0s}]\n"))
@@ -56,8 +56,8 @@ func TestDatagramsOverADirectLink(t *testing.T) {
 	}
 }
 
-// An all-reduce over a ring of direct links next to a switch takes 2(n−1) steps. Each sends size/n over a link, in
-// frames of 1,538 B on the wire for 1,440 B of payload, and adds the link's delay.
+// TestRingOfDirectLinks: an all-reduce over a ring of direct links next to a switch takes 2(n−1) steps. Each sends
+// size/n over a link, in frames of 1,538 B on the wire for 1,440 B of payload, and adds the link's delay.
 func TestRingOfDirectLinks(t *testing.T) {
 	r := ran(t, configuredBy(t, `duration: 100ms
 framing: wire

@@ -47,8 +47,8 @@ func TestEstimateHops_IsWithinFactorOfTwo(t *testing.T) {
 	}
 }
 
-// Of a list of more flows than are looked at, the packets of all count: one in ten here has nearly all bytes, which a
-// look at each second one would miss, or take twice.
+// TestEstimateOfLists: of a list of more flows than are looked at, the packets of all count: one in ten here has nearly
+// all bytes, which a look at each second one would miss, or take twice.
 func TestEstimateOfLists(t *testing.T) {
 	for _, at := range []int{0, 1} { // of each ten
 		t.Run(fmt.Sprint("large flows at ", at), func(t *testing.T) {

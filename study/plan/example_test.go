@@ -12,7 +12,7 @@ import (
 	"weir/study/plan"
 )
 
-// A plan has a run for each point of the sweep and each seed; seeds vary fastest.
+// ExampleListRuns lists a run for each point of the sweep and each seed; seeds vary fastest.
 func ExampleListRuns() {
 	registry := &experiment.Registry{Programs: []dataplane.Scheme{forward.Scheme()},
 		Transports: []transport.Scheme{udp.Scheme()}, Measures: measure.Definitions()}

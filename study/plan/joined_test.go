@@ -268,8 +268,8 @@ switch: [ecmp]
 `
 )
 
-// A network without paths between all hosts accepts some jobs and traffic. Of others the first pair without a path is
-// refused, at the line of the traffic.
+// TestLoad_RejectsUnreachablePairs: a network without paths between all hosts accepts some jobs and traffic. Of others
+// the first pair without a path is refused, at the line of the traffic.
 func TestLoad_RejectsUnreachablePairs(t *testing.T) {
 	const none = ""
 	for _, x := range []struct{ name, topology, traffic, want string }{
@@ -327,7 +327,7 @@ func TestLoad_RejectsUnreachablePairs(t *testing.T) {
 	}
 }
 
-// A job of a file needs paths as its operations send, too: GOAL and Chakra.
+// TestFilesNeedPaths: a job of a file needs paths as its operations send, too: GOAL and Chakra.
 func TestFilesNeedPaths(t *testing.T) {
 	goal := func(sends ...[2]int) string {
 		var b strings.Builder

@@ -52,7 +52,7 @@ func ran(t *testing.T, c *sim.Config) *outcome.Result {
 	return r
 }
 
-// Flows take the NICs that the file says, and each NIC carries its own rate.
+// TestFlowsChooseNICs checks that flows use the NICs in the file, and each NIC carries its own rate.
 func TestFlowsChooseNICs(t *testing.T) {
 	for _, x := range []struct {
 		name, to, nic string
@@ -81,7 +81,7 @@ func TestFlowsChooseNICs(t *testing.T) {
 	}
 }
 
-// A NIC that fails takes its own flows with it and no others.
+// TestNICFails checks that a failed NIC stops only its own flows.
 func TestNICFails(t *testing.T) {
 	c := configured(t, homed+"events: [{at: 5ms, link: [a, s], down: true}]\n"+
 		"traffic: [{name: x, from: a, to: b, transport: tcp, size: 2MB, flows: 2, start: 0s, nic: rail}]\n")
@@ -139,7 +139,8 @@ measure: [fct]
 	}
 }
 
-// So do flows that wait for others, and messages of jobs, whose iterations go on.
+// TestMessagesBeginElsewhere checks the same for flows that wait for others, and for messages of jobs with continuing
+// iterations.
 func TestMessagesBeginElsewhere(t *testing.T) {
 	const text = `duration: 100ms
 topology: {rails: {servers: 4, gpus: 1, planes: 2, spines: 2, rate: 10Gbps, delay: 1us}}
@@ -210,7 +211,7 @@ measure: [collective]
 	}
 }
 
-// What cannot be is said with its place.
+// TestWrongNICs checks that impossible NICs are reported with their place.
 func TestWrongNICs(t *testing.T) {
 	registry := plantest.NewRegistry(p4abc.Scheme(), "../../papers/p4abc")
 	traffic := "traffic: [{name: x, from: a, to: b, transport: tcp, start: 0s, nic: %s}]\n"
@@ -233,7 +234,7 @@ func TestWrongNICs(t *testing.T) {
 	}
 }
 
-// What stands beside a family is added to it; what is wrong there is said with its place.
+// TestAddedHosts checks that hosts next to a family are added to it. Mistakes there are reported with their place.
 func TestAddedHosts(t *testing.T) {
 	const text = `duration: 10ms
 topology:
@@ -271,7 +272,7 @@ traffic: [{name: x, from: store, to: "h*", transport: tcp, start: 0s, size: 100k
 	}
 }
 
-// Groups are names for hosts, and may be of groups before them.
+// TestHostGroups: groups are names for hosts, and may be of groups before them.
 func TestHostGroups(t *testing.T) {
 	const text = `duration: 1ms
 topology: {leaf_spine: {leaves: 2, spines: 1, hosts: 4, rate: 10Gbps, delay: 1us}}
@@ -307,7 +308,7 @@ traffic: [{name: x, from: %s, to: %s, transport: tcp, start: 0s, size: 1kB}]
 	}
 }
 
-// Hosts are named by patterns with ranges, and by the switch that they are at.
+// TestHostPatterns: hosts are named by patterns with ranges, and by the switch that they are at.
 func TestHostPatterns(t *testing.T) {
 	for pattern, want := range map[string]int{"h[8-15]": 8, "leaf0/*": 4, "nv[2-3]/*": 8, "leaf[0-1]/h[0-4]": 3} {
 		t.Run(pattern, func(t *testing.T) {

@@ -79,7 +79,7 @@ func TestOutageForEver(t *testing.T) {
 	}
 }
 
-// A link that is up again is no reason any more, and its flows end.
+// TestOutageThatEnds: a link that is up again is no reason any more, and its flows end.
 func TestOutageThatEnds(t *testing.T) {
 	c := configuredBy(t, "duration: 50ms\ntopology: {star: {hosts: 2, rate: 100Gbps, delay: 1us}}\n"+trims+
 		"measure: [drops]\nevents: [{at: 0s, link: [h0, s], down: true}, {at: 2ms, link: [h0, s], down: false}]\n"+

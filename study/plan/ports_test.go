@@ -21,8 +21,8 @@ traffic:
   - {name: other, from: h0, to: h2, start: 0s, size: 1kB, transport: tcp}
 `
 
-// Ports count up at each sender and each receiver over all traffics that have them, in the file's order, as
-// iperf's do when a script starts one flow after another. Flows without them keep theirs.
+// TestPorts_CountUpPerHost: ports count up at each sender and each receiver over all traffics that have them, in the
+// file's order, as iperf's do when a script starts one flow after another. Flows without them keep theirs.
 func TestPorts_CountUpPerHost(t *testing.T) {
 	s := plantest.Load(t, plantest.NewRegistry(p4abc.Scheme(), "../../papers/p4abc"), portly, experiment.Options{})
 	c, err := plan.ListRuns(s)[0].Config()
@@ -44,7 +44,7 @@ func TestPorts_CountUpPerHost(t *testing.T) {
 	}
 }
 
-// Pairs and ports that cannot be are errors at their places.
+// TestPortsRefused: pairs and ports that cannot be are errors at their places.
 func TestPortsRefused(t *testing.T) {
 	registry := plantest.NewRegistry(p4abc.Scheme(), "../../papers/p4abc")
 	for name, x := range map[string]struct{ old, new, want string }{
@@ -73,7 +73,8 @@ func TestPortsRefused(t *testing.T) {
 	}
 }
 
-// An event names any link of a bundle, as ports are named, from either end; without a number it is the first.
+// TestEventsOfBundles checks that an event names any link of a bundle, as ports are named, from either end. Without a
+// number it is the first.
 func TestEventsOfBundles(t *testing.T) {
 	const text = `duration: 5ms
 topology:

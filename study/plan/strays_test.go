@@ -73,8 +73,9 @@ func misdirected(t *testing.T, traffic, warmup string) *outcome.Result {
 	return res
 }
 
-// A run in which packets of a flow arrive, but not at its receiver, ends as Misdelivered over every transport. It names
-// the flow, the NIC where its packets arrived and its receiver's. Each packet counts as a drop once.
+// TestMisdelivered_NamesFlowAndNICs: a run in which packets of a flow arrive, but not at its receiver, ends as
+// Misdelivered over every transport. It names the flow, the NIC where its packets arrived and its receiver's. Each
+// packet counts as a drop once.
 func TestMisdelivered_NamesFlowAndNICs(t *testing.T) {
 	type expected struct {
 		traffic string
@@ -105,7 +106,7 @@ func TestMisdelivered_NamesFlowAndNICs(t *testing.T) {
 	}
 }
 
-// Drops that come before the measured part do not count, and the flow is named all the same.
+// TestMisdeliveredBehindWarmup checks that drops before the measured part do not count, but the flow is named.
 func TestMisdeliveredBehindWarmup(t *testing.T) {
 	const steady = "transport: {udp: {rate: 100Mbps}}, from: a, to: b, start: 0s"
 	r := misdirected(t, steady, "20ms") // as long as the measured part
@@ -115,8 +116,9 @@ func TestMisdeliveredBehindWarmup(t *testing.T) {
 	}
 }
 
-// Where flows arrive as they should, no packet is dropped for this reason, and the run ends as before.
-func TestNothingMisdelivered(t *testing.T) {
+// TestStrays_AreAbsentInCorrectExperiments checks that where flows arrive correctly, no packet is dropped for this
+// reason, and the run ends as before.
+func TestStrays_AreAbsentInCorrectExperiments(t *testing.T) {
 	for i, keys := range transports {
 		t.Run(fmt.Sprint(i, " ", keys), func(t *testing.T) {
 			c := configuredBy(t, strings.NewReplacer("TRAFFIC", keys+", from: a, to: b, size: 100kB, start: 0s", "WARMUP",

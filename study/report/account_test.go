@@ -42,7 +42,8 @@ func eventful() []results.Execution {
 	}
 }
 
-// An account has all that happened, within a terminal's width; so has the page, where nothing of it acts.
+// TestAccount_ListsEventsWithinWidth checks that an account has all events within a terminal's width. So has the page,
+// with texts escaped.
 func TestAccount_ListsEventsWithinWidth(t *testing.T) {
 	o := outcome(t)
 	if got := Account(o); got != "" {
@@ -73,7 +74,7 @@ func TestAccount_ListsEventsWithinWidth(t *testing.T) {
 	}
 }
 
-// Workers are listed by their runs, up to a limit, and the rest is counted.
+// TestManyWorkers: workers are listed by their runs, up to a limit, and the rest is counted.
 func TestManyWorkers(t *testing.T) {
 	e := results.Execution{ID: "a", By: results.ByWorkers}
 	for i := range maxWorkers + 2 {

@@ -10,7 +10,8 @@ import (
 	"weir/study/measure"
 )
 
-// The interval decides the digits, means and intervals alike; nothing is shown as 0 that is not.
+// TestNumberCell_RoundsByInterval checks that the interval decides the digits, for means and intervals. A value that is
+// not 0 is never shown as 0.
 func TestNumberCell_RoundsByInterval(t *testing.T) {
 	for _, c := range []struct {
 		mean, half float64
@@ -88,8 +89,7 @@ func TestCollectCurves_FollowsOrderOfSweep(t *testing.T) {
 	}
 }
 
-// Names that come from the spec are escaped in a plot and harmless in its file's
-// name.
+// TestDrawPlot_EscapesNames checks that names from the spec are escaped in a plot and harmless in its file's name.
 func TestDrawPlot_EscapesNames(t *testing.T) {
 	key := `a<b>&"/../c`
 	p := points([]measure.Coordinate{{Key: key, Text: "</svg><script>", Value: 1}})

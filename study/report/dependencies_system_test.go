@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// A report is made of results, wherever they are from: it needs no lab, no switch, and nothing
-// that runs experiments.
+// TestDependencies_ExcludeLabAndRunner checks that a report needs only results: no lab, no switch, and no package that
+// runs experiments.
 func TestDependencies_ExcludeLabAndRunner(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", ".").Output()
 	if err != nil {

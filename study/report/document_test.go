@@ -8,7 +8,8 @@ import (
 	"weir/internal/testkit"
 )
 
-// Documents have what the terminal has: a summary with the claims first, the table, marks, and what is cut short.
+// TestDocuments_MatchGoldenFiles checks that documents have the terminal's content: a summary with the claims first,
+// the table, marks, and notes of omissions.
 func TestDocuments_MatchGoldenFiles(t *testing.T) {
 	o := outcome(t)
 	o.Spec = paperSpec(t, "")
@@ -37,8 +38,9 @@ func TestDocuments_MatchGoldenFiles(t *testing.T) {
 // hostileDocument has names that would act in Markdown, LaTeX and on a terminal.
 const hostileDocument = "\\input{/etc/passwd} %$#_{}~^&<b>|`x`*y*[z](u)!\x1b]0;x\a\u202e--\"日本µ≤\n\n# no"
 
-// What others wrote is no markup: pipes do not make columns, and no character is a command.
-func TestHostileDocuments(t *testing.T) {
+// TestMarkdown_EscapesHostileTexts checks that foreign texts are no markup: pipes do not make columns, and no character
+// is a command.
+func TestMarkdown_EscapesHostileTexts(t *testing.T) {
 	o := tableOutcome(t, judged)
 	for _, r := range o.Runs {
 		r.Point[0].Text = "[" + r.Point[0].Text + hostileDocument

@@ -120,8 +120,9 @@ func named(n int) (all []string) {
 	return all
 }
 
-// Of a measure that is not by traffic the first group is drawn, and the plot says which others are not.
-func TestFirstGroupIsSaid(t *testing.T) {
+// TestFigure_NoteNamesOmittedGroups checks that of a measure that is not by traffic the first group is drawn, and the
+// plot names the omitted ones.
+func TestFigure_NoteNamesOmittedGroups(t *testing.T) {
 	f := figureOf(t, plots.Plot{X: "n", Y: "queue", Lines: []string{"scheme"}}, swept([]float64{1, 2},
 		[]string{"abc"}, 2))
 	if !strings.Contains(f.Note, "only mean is shown, not p99") {
@@ -134,7 +135,7 @@ func TestFirstGroupIsSaid(t *testing.T) {
 	}
 }
 
-// One traffic can be chosen.
+// TestOneTraffic: one traffic can be chosen.
 func TestOneTraffic(t *testing.T) {
 	f := figureOf(t, plots.Plot{X: "n", Y: "goodput", Groups: []string{"b"}}, swept([]float64{1, 2}, []string{"x"},
 		1))
@@ -143,7 +144,7 @@ func TestOneTraffic(t *testing.T) {
 	}
 }
 
-// Up to 16 curves are one panel, with a style each. More are small multiples, and every curve is there.
+// TestManyCurves: up to 16 curves are one panel, with a style each. More are small multiples, and every curve is there.
 func TestManyCurves(t *testing.T) {
 	for _, n := range []int{1, 16, 17, 40, 300} {
 		t.Run(fmt.Sprint(n, " curves"), func(t *testing.T) {
@@ -171,7 +172,7 @@ func TestManyCurves(t *testing.T) {
 	}
 }
 
-// The same of 30 series over time: none is left out.
+// TestManySeries checks the same for 30 series over time: none is omitted.
 func TestManySeries(t *testing.T) {
 	f := figureOf(t, plots.Plot{Kind: plots.OverTime, X: "time", Y: "queue"}, swept([]float64{1, 2, 3},
 		named(10), 1))
@@ -184,7 +185,7 @@ func TestManySeries(t *testing.T) {
 	}
 }
 
-// Words are bars, from 0 on, which no line joins; numbers are lines.
+// TestCategoriesAreBars checks that words are bars, from 0 on, without a line between them. Numbers are lines.
 func TestCategoriesAreBars(t *testing.T) {
 	points := swept([]float64{1, 2, 3}, []string{"abc", "none"}, 3)
 	f := figureOf(t, plots.Plot{X: "scheme", Y: "goodput", Groups: []string{"a"}}, points)
@@ -201,7 +202,8 @@ func TestCategoriesAreBars(t *testing.T) {
 	}
 }
 
-// n = 1, 2, 4, 8, 16 is a logarithmic axis that has these ticks, unless the file says otherwise; 10, 20, 30 is not.
+// TestAxisOfFactors checks that n = 1, 2, 4, 8, 16 is a logarithmic axis with these ticks, unless the file overrides
+// it. 10, 20, 30 is not.
 func TestAxisOfFactors(t *testing.T) {
 	for _, c := range []struct {
 		values []float64
@@ -222,7 +224,7 @@ func TestAxisOfFactors(t *testing.T) {
 	}
 }
 
-// A sweep of percent shows percent.
+// TestNewFigure_KeepsPercentOfSweep: a sweep of percent shows percent.
 func TestNewFigure_KeepsPercentOfSweep(t *testing.T) {
 	points := swept([]float64{1, 2, 3, 4}, []string{"x"}, 1)
 	for i := range points {
@@ -267,7 +269,8 @@ func TestAxesStart(t *testing.T) {
 	}
 }
 
-// What else the keys ask for: ranges, ticks, labels, title, order, names, boxes, heat maps, bands, panels.
+// TestNewFigure_FollowsKeysOfPlot checks the other keys: ranges, ticks, labels, title, order, names, boxes, heat maps,
+// bands, panels.
 func TestNewFigure_FollowsKeysOfPlot(t *testing.T) {
 	points := swept([]float64{1, 2, 3}, []string{"abc", "none"}, 3)
 	base := plots.Plot{X: "n", Y: "goodput", Lines: []string{"scheme"}, Groups: []string{"a"}}

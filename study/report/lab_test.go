@@ -133,8 +133,8 @@ func TestLabText(t *testing.T) {
 	}
 }
 
-// A simulated outcome has the paper's numbers in columns of their own; without any the
-// text is what the tables are.
+// TestPaperColumns checks that a simulated outcome has the paper's numbers in separate columns. Without them the text
+// equals the tables.
 func TestPaperColumns(t *testing.T) {
 	o := outcome(t)
 	got := FormatText(o)
@@ -256,8 +256,9 @@ func TestTooFewSamples(t *testing.T) {
 	}
 }
 
-// Without the simulator's results the lab's stand alone, and nothing is judged.
-func TestLabAlone(t *testing.T) {
+// TestLab_WithoutSimulatorResultsIsNotCompared checks that without the simulator's results the lab's are shown without
+// a comparison.
+func TestLab_WithoutSimulatorResultsIsNotCompared(t *testing.T) {
 	o := labOutcome(t)
 	o.Counterpart = nil
 	text := FormatText(o)
@@ -365,7 +366,7 @@ func TestBothWorldsPlot(t *testing.T) {
 	}
 }
 
-// The histogram counts every frame of the attempts that count.
+// TestSumLateness_CountsValidAttempts: the histogram counts every frame of the attempts that count.
 func TestSumLateness_CountsValidAttempts(t *testing.T) {
 	o := labOutcome(t)
 	sum, n := sumLateness(listAttempts(o, false))
@@ -382,7 +383,7 @@ func TestSumLateness_CountsValidAttempts(t *testing.T) {
 	}
 }
 
-// Documents of the lab have both worlds; those of the simulator are as before.
+// TestLabDocuments checks that documents of the lab have both worlds, and the simulator's are unchanged.
 func TestLabDocuments(t *testing.T) {
 	o := labOutcome(t)
 	var doc struct {
@@ -449,7 +450,7 @@ func TestLabDocuments(t *testing.T) {
 	}
 }
 
-// Two folders of different worlds can be compared.
+// TestLabDiff: two folders of different worlds can be compared.
 func TestLabDiff(t *testing.T) {
 	o := labOutcome(t)
 	text, _ := diffOutcomes(o.Counterpart, o)

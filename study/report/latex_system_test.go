@@ -9,11 +9,12 @@ import (
 	"testing"
 )
 
-// A real LaTeX takes the tables, where one is installed.
+// TestLaTeXCompiles: a real LaTeX takes the tables, where one is installed.
 func TestLaTeXCompiles(t *testing.T) {
 	program, err := exec.LookPath("pdflatex")
 	if err != nil {
-		t.Skip("pdflatex is not installed (Debian: texlive-latex-recommended); TestHostileDocuments checks what is escaped")
+		t.Skip("pdflatex is not installed (Debian: texlive-latex-recommended); " +
+			"TestMarkdown_EscapesHostileTexts checks what is escaped")
 	}
 	o := tableOutcome(t, judged)
 	for _, r := range o.Runs {

@@ -106,7 +106,7 @@ func read(t *testing.T, text string) *experiment.Spec {
 	return plantest.LoadSource(t, r, src, experiment.Options{})
 }
 
-// The tables, word by word; nothing is wider than a terminal.
+// TestTables_MatchGoldenFile compares the tables word by word. No line is wider than a terminal.
 func TestTables_MatchGoldenFile(t *testing.T) {
 	o := outcome(t)
 	text := FormatResults(o.Spec, SummarizePoints(o.Runs)) + "\n" + FormatClaims(o.Claims) + "\n" + DescribeStatus(o)
@@ -118,7 +118,7 @@ func TestTables_MatchGoldenFile(t *testing.T) {
 	}
 }
 
-// Student's t at 95 %, two-sided, as tables print it.
+// TestMeanInterval_MatchesTables checks Student's t at 95 %, two-sided, as tables print it.
 func TestMeanInterval_MatchesTables(t *testing.T) {
 	for n, want := range map[int]float64{2: 12.706, 3: 4.303, 4: 3.182, 10: 2.262, 30: 2.045} {
 		t.Run(fmt.Sprint(n, " runs"), func(t *testing.T) {
@@ -163,8 +163,7 @@ func TestDrawPlot_NamesAxesAndRuns(t *testing.T) {
 	}
 }
 
-// A measure that is nowhere defined, a sweep over words, one point: all have a
-// plot.
+// TestSVGOddities: a measure that is nowhere defined, a sweep over words, one point: all have a plot.
 func TestSVGOddities(t *testing.T) {
 	run := func(x string, v float64) *results.Run {
 		return &results.Run{Point: []measure.Coordinate{{Key: "k", Text: x}},
@@ -181,8 +180,8 @@ func TestSVGOddities(t *testing.T) {
 	}
 }
 
-// A table by flow size is of one traffic, also where a point of the sweep has another list
-// of traffics.
+// TestSizesByTraffic: a table by flow size is of one traffic, also where a point of the sweep has another list of
+// traffics.
 func TestSizesByTraffic(t *testing.T) {
 	run := func(point string, traffics ...string) *results.Run {
 		r := &results.Run{Point: []measure.Coordinate{{Key: "k", Text: point}}}
@@ -264,8 +263,8 @@ plot:
 	}
 }
 
-// The page: escaped, self-contained, the same bytes each time, claims before plots
-// before tables.
+// TestWriteReport_IsReproducibleAndEscaped: the page: escaped, self-contained, the same bytes each time, claims before
+// plots before tables.
 func TestWriteReport_IsReproducibleAndEscaped(t *testing.T) {
 	o := outcome(t)
 	var pages []string
@@ -394,8 +393,8 @@ func TestInPage(t *testing.T) {
 	}
 }
 
-// The page's table: units over the groups that share them, means apart from their
-// intervals, keys that stay in place as far as a phone has room.
+// TestPageTable: the page's table: units over the groups that share them, means apart from their intervals, keys that
+// stay in place as far as a phone has room.
 func TestPageTable(t *testing.T) {
 	o := outcome(t)
 	keys, values := newWorlds(o).resultColumns()

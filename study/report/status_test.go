@@ -26,7 +26,7 @@ func TestAlignedNamed(t *testing.T) {
 
 // The end of a report says how many iterations of a job were taken from another one, or why none was; once for all runs
 // of which the same is true.
-func TestIterationsTold(t *testing.T) {
+func TestDescribeStatus_ReportsSkippedIterations(t *testing.T) {
 	run := func(i *results.Iterations) *results.Run {
 		return &results.Run{End: results.End{Reason: "all flows done", Iterations: i}}
 	}
@@ -47,8 +47,9 @@ func TestIterationsTold(t *testing.T) {
 	}
 }
 
-// A run in which packets arrived where no endpoint expects them is named, with their number.
-func TestNotExpectedTold(t *testing.T) {
+// TestDescribeStatus_ReportsUnexpectedPackets: a run in which packets arrived where no endpoint expects them is named,
+// with their number.
+func TestDescribeStatus_ReportsUnexpectedPackets(t *testing.T) {
 	of := func(drops ...results.Count) *results.Run {
 		return &results.Run{Seed: 3, End: results.End{Reason: "all flows done"}, Drops: drops}
 	}
@@ -84,7 +85,7 @@ func TestUnfinishedJobsNamed(t *testing.T) {
 	}
 }
 
-// A report names the ideal networks of its runs, each with their number.
+// TestIdealNetworksNamed: a report names the ideal networks of its runs, each with their number.
 func TestIdealNetworksNamed(t *testing.T) {
 	run := func(name string) *results.Run {
 		return &results.Run{End: results.End{Reason: "time up", Network: name}}

@@ -367,7 +367,7 @@ func TestTableOptions_TextFitsWidth(t *testing.T) {
 	}
 }
 
-// Lines after the first are as long as there is room: an indent is not subtracted twice.
+// TestWrapHanging_FillsEachLine: lines after the first are as long as there is room: an indent is not subtracted twice.
 func TestWrapHanging_FillsEachLine(t *testing.T) {
 	const words = "aa bb cc dd ee ff gg hh"
 	if got, want := WrapHanging("x   ", words, "    ", 12), "x   aa bb cc\n    dd ee ff\n    gg hh"; got != want {

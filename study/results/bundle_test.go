@@ -152,7 +152,7 @@ func archives(t *testing.T) []archive {
 }
 
 // An archive may be anybody's: what is not as weir writes it is refused, and nothing is left of it.
-func TestHostileArchives(t *testing.T) {
+func TestUnbundle_RefusesHostileArchives(t *testing.T) {
 	for _, x := range archives(t) {
 		t.Run(x.name, func(t *testing.T) {
 			around := t.TempDir()

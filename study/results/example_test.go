@@ -7,7 +7,7 @@ import (
 	"weir/study/results"
 )
 
-// Simulator and lab agree if nine of ten points do.
+// ExampleCountAgreements shows that simulator and lab agree if nine of ten points do.
 func ExampleCountAgreements() {
 	a := results.CountAgreements([]results.Agreement{{Measure: "goodput", Judged: true, Verdict: claim.Holds}})
 	fmt.Println(a.Inside, "of", a.Points, a.Verdict)

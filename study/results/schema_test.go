@@ -17,7 +17,8 @@ import (
 	"weir/study/measure"
 )
 
-// The schemas have the fields that the files' structs have, neither more nor fewer, and the same of them are required.
+// TestSchemasFit: the schemas have the fields that the files' structs have, neither more nor fewer, and the same of
+// them are required.
 func TestSchemasFit(t *testing.T) {
 	var doc struct {
 		Defs map[string]struct {

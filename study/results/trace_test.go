@@ -118,7 +118,7 @@ func TestTraceForms_HaveSameEvents(t *testing.T) {
 	}
 }
 
-// The same run gives the same bytes.
+// TestSameTraces: the same run gives the same bytes.
 func TestSameTraces(t *testing.T) {
 	a, b := traced(t, "*"), traced(t, "*")
 	if !bytes.Equal(a.pcapng.Bytes(), b.pcapng.Bytes()) || !bytes.Equal(a.parquet.Bytes(), b.parquet.Bytes()) ||
@@ -134,7 +134,7 @@ func TestSameTraces(t *testing.T) {
 	}
 }
 
-// Damage is an error with the file and the place.
+// TestBadFiles: damage is an error with the file and the place.
 func TestBadFiles(t *testing.T) {
 	f := traced(t, "s->c")
 	dir := t.TempDir()

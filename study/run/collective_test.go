@@ -27,8 +27,8 @@ traffic:
 measure: [collective, fct]
 `
 
-// Datagrams have no acknowledgements, so on one switch a ring's steps of k frames take
-// (k+1)·tx + 2·delay each, and 2(n−1) of them follow each other.
+// TestRingTime: datagrams have no acknowledgements, so on one switch a ring's steps of k frames take (k+1)·tx + 2·delay
+// each, and 2(n−1) of them follow each other.
 func TestRingTime(t *testing.T) {
 	const tx, delay = 1090 * 8 * unit.Nanosecond / 100, unit.Microsecond
 	for _, n := range []int{2, 3, 8} {
@@ -54,8 +54,8 @@ func TestRingTime(t *testing.T) {
 	}
 }
 
-// A tree of three: both leaves send all to the root at once, over the root's link, and
-// it all back to both.
+// TestTreeTime: a tree of three: both leaves send all to the root at once, over the root's link, and it all back to
+// both.
 func TestTreeTime(t *testing.T) {
 	const tx, delay, k = 1090 * 8 * unit.Nanosecond / 100, unit.Microsecond, 5
 	s := plantest.Load(t, room(), fmt.Sprintf(collectiveSpec, 3, "tree", k*1000), experiment.Options{})
@@ -159,7 +159,7 @@ measure: [collective]
 	}
 }
 
-// The old key gives the same flows as the job that takes its place, and a warning at the key.
+// TestOldCollectiveKey: the old key gives the same flows as the job that takes its place, and a warning at the key.
 func TestOldCollectiveKey(t *testing.T) {
 	text := fmt.Sprintf(collectiveSpec, 4, "tree", 5000)
 	old := strings.Replace(text, "job: {all_reduce_flows: {algorithm: tree, size: 5000 B}}",
@@ -191,8 +191,8 @@ func TestOldCollectiveKey(t *testing.T) {
 	}
 }
 
-// Queue pairs acknowledge: a host that has got a share first sends the acknowledgement,
-// and then its next share, of one frame here. Each step but the first is longer by that.
+// TestRingTimeRDMA: queue pairs acknowledge: a host that has got a share first sends the acknowledgement, and then its
+// next share, of one frame here. Each step but the first is longer by that.
 func TestRingTimeRDMA(t *testing.T) {
 	const tx, ack, delay, n = 1090 * 8 * unit.Nanosecond / 100, 88 * 8 * unit.Nanosecond / 100, unit.Microsecond, 5
 	r := room()

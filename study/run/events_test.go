@@ -57,7 +57,7 @@ func TestEvents_ChangeGoodputOfLink(t *testing.T) {
 	}
 }
 
-// Unfinished flows and jobs name the links that are down and have lost their packets.
+// TestOutageIsNamed: unfinished flows and jobs name the links that are down and have lost their packets.
 func TestOutageIsNamed(t *testing.T) {
 	o := execute(t, `title: t
 duration: 20ms
@@ -92,7 +92,7 @@ measure: [job]
 	}
 }
 
-// A message that its sender writes off is named, too: udp sends no packet again.
+// TestMessageWrittenOffIsNamed: a message that its sender writes off is named, too: udp sends no packet again.
 func TestMessageWrittenOffIsNamed(t *testing.T) {
 	o := execute(t, `title: t
 duration: 20ms

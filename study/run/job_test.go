@@ -59,7 +59,7 @@ func exactly(t *testing.T, name string, got, want float64) {
 	}
 }
 
-// The given files from a user's experiment, on the ideal network: to the nanosecond.
+// TestGoalIdeal: the given files from a user's experiment, on the ideal network: to the nanosecond.
 func TestGoalIdeal(t *testing.T) {
 	for file, want := range map[string]float64{"ring_allreduce_8": 450954e-9, "pipeline_4x6": 965913e-9,
 		"straggler_5": 1013003e-9} {
@@ -75,7 +75,7 @@ traffic: [{name: x, job: {goal: {file: `+given+file+`.goal}}}]
 	}
 }
 
-// Traces of two hosts, one all-reduce of 4 kB: two transfers of 2 kB one after the other.
+// TestChakraIdeal: traces of two hosts, one all-reduce of 4 kB: two transfers of 2 kB one after the other.
 func TestChakraIdeal(t *testing.T) {
 	o := executeJob(t, fmt.Sprintf(jobSpec, 2, `network: {loggops: {L: 1us, o: 0s, g: 0s, G: 20ps, S: 1GB}}
 traffic: [{name: x, job: {chakra: {file: two}}}]
@@ -240,7 +240,7 @@ groups: {all: "*"}
 
 // Measures of listed flows, packet by packet, have nothing to do with a job's messages, though some of these begin with
 // the run, and end before its warm-up does.
-func TestJobBesideWatchedFlows(t *testing.T) {
+func TestJob_IgnoresMeasuresOfOtherFlows(t *testing.T) {
 	const job = `warmup: 30us
 traffic:
   - {name: x, job: {all_reduce: {size: 30kB, iterations: 3, align: 1ms}}, transport: rdma, cc: dctcp}
@@ -404,7 +404,7 @@ network: `+network+"\n"))
 }
 
 // A deadlock is said whole, with each place and rank, however long the file's name is.
-func TestDeadlockIsSaidWhole(t *testing.T) {
+func TestDeadlock_ErrorListsEachPlace(t *testing.T) {
 	name := strings.Repeat("../testdata/", 14) + given + "deadlock_2.goal"
 	_, err := plan.Load(room(), file("t.yaml", fmt.Sprintf(jobSpec, 2,
 		"traffic: [{name: x, transport: tcp, job: {goal: {file: "+name+"}}}]\n")), experiment.Options{})
@@ -485,7 +485,7 @@ func TestIdealWithoutSwitches(t *testing.T) {
 	}
 }
 
-// Slow hosts are named by patterns, too: all that a pattern means compute longer.
+// TestSlowPattern: slow hosts are named by patterns, too: all that a pattern means compute longer.
 func TestSlowPattern(t *testing.T) {
 	const text = "traffic: [{name: x, transport: tcp, cc: reno, job: {all_reduce: {size: 1MB, compute: 1ms, slow: %s}}}]\n"
 	var all []float64

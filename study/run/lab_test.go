@@ -76,7 +76,8 @@ func TestRepeatRun_RepeatsDisturbedAttempts(t *testing.T) {
 	}
 }
 
-// When the machine has disturbed all attempts of two runs, the others have one attempt, and that is reported once.
+// TestBusyMachine: when the machine has disturbed all attempts of two runs, the others have one attempt, and that is
+// reported once.
 func TestBusyMachine(t *testing.T) {
 	const noisy, quiet = true, false
 	for _, x := range []struct {
@@ -275,8 +276,8 @@ func TestCountAgreements_AllowsOneInTenOutside(t *testing.T) {
 	}
 }
 
-// The data plane has the network, the times and the flows of the simulator's run, and room
-// for the largest packets of the file.
+// TestLabConfig: the data plane has the network, the times and the flows of the simulator's run, and room for the
+// largest packets of the file.
 func TestLabConfig(t *testing.T) {
 	s := plantest.Load(t, room(), `duration: 2s
 warmup: 1s
@@ -367,7 +368,7 @@ switch: [forward]
 	}
 }
 
-// A run that is there counts only with the captures that are wanted.
+// TestHasCaptures_ChecksRequestedSwitches: a run that is there counts only with the captures that are wanted.
 func TestHasCaptures_ChecksRequestedSwitches(t *testing.T) {
 	first := results.Attempt{Replays: []results.Replay{{Switch: "s1"}, {Switch: "s2"}}}
 	last := results.Attempt{Replays: []results.Replay{{Switch: "s1"}}}

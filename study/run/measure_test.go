@@ -87,8 +87,8 @@ func floats(s *measure.Series) []float64 {
 	return out
 }
 
-// A datagram of 1000 bytes is a frame of 1042, 83.36 µs at 100 and 833.6 µs at 10 Mb/s.
-// 6 Mb/s are 750 of them a second, each on two links.
+// TestConstantRate: a datagram of 1000 bytes is a frame of 1042, 83.36 µs at 100 and 833.6 µs at 10 Mb/s. 6 Mb/s are
+// 750 of them a second, each on two links.
 func TestConstantRate(t *testing.T) {
 	r := first(t, line+`
 warmup: 1s
@@ -213,7 +213,7 @@ measure: [{jain: {by: flow}}, {fct: {}}]
 	}
 }
 
-// Only a transport with a send buffer has writes that return.
+// TestFCT_WrittenNeedsSendBuffer: only a transport with a send buffer has writes that return.
 func TestFCT_WrittenNeedsSendBuffer(t *testing.T) {
 	for transport, want := range map[string]bool{"tcp": true, "rdma": false, "window, window: 4 packets": false} {
 		t.Run(transport, func(t *testing.T) {
@@ -370,7 +370,7 @@ plot: [{x: flow_size, y: slowdown_p50}, {x: queue, y: cdf}, {x: fct, y: cdf, log
 	}
 }
 
-// A run is the same after it was written and read, undefined values included.
+// TestRunFile: a run is the same after it was written and read, undefined values included.
 func TestRunFile(t *testing.T) {
 	dir := t.TempDir()
 	o := execute(t, line+`

@@ -145,7 +145,7 @@ func TestMergeAnySplit(t *testing.T) {
 	}
 }
 
-// Ranges of seeds that follow each other, or overlap, are one experiment: that with all seeds.
+// TestMergeSeeds: ranges of seeds that follow each other, or overlap, are one experiment: that with all seeds.
 func TestMergeSeeds(t *testing.T) {
 	seeds := func(first uint64, repeat string) *results.Outcome {
 		return whole(t, experiment.Options{Seed: &first, Set: []string{"repeat=" + repeat, "rate=1Mbps"}}, "x")

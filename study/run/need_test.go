@@ -115,7 +115,7 @@ func sameAs(t *testing.T, want, got map[string]string) {
 	}
 }
 
-// The outcome has the first seeds that are enough, and no others: in its runs, claims and document.
+// TestSeedsByNeed: the outcome has the first seeds that are enough, and no others: in its runs, claims and document.
 func TestSeedsByNeed(t *testing.T) {
 	files := home(t, byNeed(wanted))
 	dir := t.TempDir()
@@ -433,7 +433,7 @@ func TestSeedsByNeedSameRuns(t *testing.T) {
 	}
 }
 
-// A trace of each run that counts is left, also of those that were there without.
+// TestSeedsByNeedTraces: a trace of each run that counts is left, also of those that were there without.
 func TestSeedsByNeedTraces(t *testing.T) {
 	dir := t.TempDir()
 	execute(t, byNeed(wanted), Options{Dir: dir, Executable: "e"})

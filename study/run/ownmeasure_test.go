@@ -19,8 +19,8 @@ func (ownHops) AddValues(e *measure.Evaluation) {
 	e.Add(measure.Measured{Name: "hops", Unit: "packets", Value: float64(e.Result.PacketHops)})
 }
 
-// A registry with one more measure runs it, and shows it wherever measures are shown: in
-// results, claims and the schema.
+// TestOwnMeasure: a registry with one more measure runs it, and shows it wherever measures are shown: in results,
+// claims and the schema.
 func TestOwnMeasure(t *testing.T) {
 	r := room()
 	r.Measures = append(r.Measures, measure.Definition{Name: "hops", Doc: "links that packets have crossed",

@@ -63,7 +63,8 @@ func circle(n int, flows string) string {
 	return b.String()
 }
 
-// A deadlock is the reason of the run's end, in runs.json and for people, with the ports.
+// TestDeadlock_EndsRunWithPorts: a deadlock is the reason of the run's end, in runs.json and for people, with the
+// ports.
 func TestDeadlock_EndsRunWithPorts(t *testing.T) {
 	r, o := one(t, circle(5, "5MB")+"measure: [drops, {pfc_pause: {by: port, log: true}}, {buffer: {every: 10us, "+
 		"percentiles: [50]}}]\n")

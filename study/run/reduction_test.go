@@ -22,8 +22,8 @@ import (
 // frames are the chain's, with 64 bytes beside the payload.
 const frames = "framing: htsim\nmtu: 1000 B payload\n"
 
-// Two flows of one packet, each 1064 B: 85.12 µs at 100, 851.2 µs at 10 Mb/s, and 2 ms on
-// the way. The second waits for the first.
+// TestFCTLast: two flows of one packet, each 1064 B: 85.12 µs at 100, 851.2 µs at 10 Mb/s, and 2 ms on the way. The
+// second waits for the first.
 func TestFCTLast(t *testing.T) {
 	r := first(t, line+frames+`
 traffic:
@@ -51,8 +51,8 @@ measure: [fct_last]
 	}
 }
 
-// A window of ten packets on a path of 4.99264 ms (2·2 ms, a frame and an acknowledgement of
-// 64 B on both links) and 10 Mb/s · 1000/1064 of payload.
+// TestOvershoot_IsShareOfBDP: a window of ten packets on a path of 4.99264 ms (2·2 ms, a frame and an acknowledgement
+// of 64 B on both links) and 10 Mb/s · 1000/1064 of payload.
 func TestOvershoot_IsShareOfBDP(t *testing.T) {
 	text := line + frames + `
 traffic:
@@ -163,8 +163,8 @@ func (answering) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict
 	return dataplane.Accept
 }
 
-// Each of the 50 datagrams gives a notice, which takes 5.12 µs and 1 ms. All measures can be
-// claimed, in their units.
+// TestNacks_MeasureCountAndDelay: each of the 50 datagrams gives a notice, which takes 5.12 µs and 1 ms. All measures
+// can be claimed, in their units.
 func TestNacks_MeasureCountAndDelay(t *testing.T) {
 	r := room()
 	r.Programs = append(r.Programs, dataplane.Scheme{Scheme: scheme.Scheme{Name: "answering", Doc: "answers"},

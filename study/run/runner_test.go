@@ -255,7 +255,7 @@ func TestRunnerErrors(t *testing.T) {
 	}
 }
 
-// Another run's result is not taken for a run's, though its digest is right.
+// TestRunnerOther: another run's result is not taken for a run's, though its digest is right.
 func TestRunnerOther(t *testing.T) {
 	dir := t.TempDir()
 	s := plantest.Load(t, room(), runnable, experiment.Options{})

@@ -33,7 +33,7 @@ measure: [slowdown]
 	}
 }
 
-// Slowdown and percentiles can be claimed, plotted, and are of finished flows.
+// TestSlowdown_PercentilesAscend: slowdown and percentiles can be claimed, plotted, and are of finished flows.
 func TestSlowdown_PercentilesAscend(t *testing.T) {
 	o := execute(t, `title: t
 duration: 2s

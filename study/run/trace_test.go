@@ -115,7 +115,7 @@ func TestTraceLeftOver(t *testing.T) {
 	}
 }
 
-// Runs that are finished stay in the outcome when the trace that is wanted of them is
+// TestTraceInterrupted: runs that are finished stay in the outcome when the trace that is wanted of them is
 // interrupted.
 func TestTraceInterrupted(t *testing.T) {
 	dir := t.TempDir()
@@ -164,7 +164,7 @@ func TestTraceOfAnotherResult(t *testing.T) {
 	}
 }
 
-// A port that no point has is an error that names the nearest and the allowed.
+// TestTracePorts: a port that no point has is an error that names the nearest and the allowed.
 func TestTracePorts(t *testing.T) {
 	_, err := Execute(context.Background(), plantest.Load(t, room(), runnable, experiment.Options{}),
 		Options{Dir: t.TempDir(),

@@ -28,7 +28,7 @@ func (h heedless) OnAck(now unit.Time, a *cc.Ack) {
 	}
 }
 
-// The beginning of an experiment shows that a controller reads what it did not ask for.
+// Example runs the beginning of an experiment and finds a controller that reads telemetry without asking for it.
 func Example() {
 	mine := reno.Scheme()
 	mine.Name = "mine"

@@ -33,8 +33,8 @@ var (
 	stallTimeout = 30 * time.Second // maximum time without simulated progress
 )
 
-// Trap is a mistake in a controller or program.
-type Trap struct {
+// Mistake is an error in a controller or program.
+type Mistake struct {
 	Text  string // begins with the place in the experiment's file
 	Fatal bool   // results would be wrong or missing
 	Kind  scheme.WarningKind
@@ -81,8 +81,8 @@ type Watched struct {
 // Find checks the controllers and programs of a spec, which must be loaded with the registry of Watch. It runs the
 // beginning of some runs, several times each. It returns the mistakes, each once; why is the reason if a run cannot be
 // checked, and then found is incomplete.
-func (w *Watched) Find(s *experiment.Spec) (found []Trap, why string) {
-	add := func(x Trap) {
+func (w *Watched) Find(s *experiment.Spec) (found []Mistake, why string) {
+	add := func(x Mistake) {
 		if !slices.Contains(found, x) {
 			found = append(found, x)
 		}
@@ -98,33 +98,33 @@ func (w *Watched) Find(s *experiment.Spec) (found []Trap, why string) {
 			if t.Unmarked && !isUnmarked(r.SpecPoint, t.Scheme) {
 				continue
 			}
-			add(Trap{controllerPlace(r.SpecPoint, t.Scheme) + "cc " + t.Scheme + ": " + t.Text, t.Fatal, warnController})
+			add(Mistake{controllerPlace(r.SpecPoint, t.Scheme) + "cc " + t.Scheme + ": " + t.Text, t.Fatal, warnController})
 		}
 		if wrong != "" {
-			add(Trap{Text: wrong, Fatal: true})
+			add(Mistake{Text: wrong, Fatal: true})
 			return found, ""
 		}
 		if slices.ContainsFunc(w.findings.Found, func(t cctest.Finding) bool { return t.Fatal }) {
 			continue
 		}
 		if text := describeDrops(first); text != "" {
-			add(Trap{Text: pointPrefix(r) + text, Kind: warnDrops})
+			add(Mistake{Text: pointPrefix(r) + text, Kind: warnDrops})
 		}
 		if text := marks.describe(); text != "" {
-			add(Trap{Text: pointPrefix(r) + text, Kind: warnMarks})
+			add(Mistake{Text: pointPrefix(r) + text, Kind: warnMarks})
 		}
 		switch second, wrong := runRehearsal(r, nil, nil); {
 		case wrong != "":
-			add(Trap{Text: wrong, Fatal: true})
+			add(Mistake{Text: wrong, Fatal: true})
 			return found, ""
 		case !isEqual(first, second):
-			add(Trap{Fatal: true, Text: pointPrefix(r) + "two runs of one seed differ: a program or a scheduler asks a clock, " +
+			add(Mistake{Fatal: true, Text: pointPrefix(r) + "two runs of one seed differ: a program or a scheduler asks a clock, " +
 				"ranges over a map, or draws " +
 				"from a random stream that is not its own (Site.Random)"})
 			continue
 		}
 		for _, text := range w.findCosts(r) {
-			add(Trap{Text: pointPrefix(r) + text, Kind: warnCosts})
+			add(Mistake{Text: pointPrefix(r) + text, Kind: warnCosts})
 		}
 	}
 	return found, ""

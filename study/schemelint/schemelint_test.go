@@ -64,7 +64,7 @@ func registry(p dataplane.Program) *experiment.Registry {
 			Build:  func(*dataplane.Site, scheme.Config) (dataplane.Program, error) { return p, nil }}}}
 }
 
-func find(t *testing.T, r *experiment.Registry, traffic string) []Trap {
+func find(t *testing.T, r *experiment.Registry, traffic string) []Mistake {
 	t.Helper()
 	own, watched := Watch(r)
 	s := plantest.LoadSource(t, own, plantest.NewSource("mine.yaml", `duration: 3s
@@ -80,8 +80,8 @@ measure: [goodput]
 	return found
 }
 
-// Each trap is found in a program that was made for it, and none in one that does what many do.
-func TestFind_FindsTrapsOfPrograms(t *testing.T) {
+// TestFind_FindsMistakesOfPrograms: each mistake is found in a program made for it, and none in one that is correct.
+func TestFind_FindsMistakesOfPrograms(t *testing.T) {
 	stallTimeout = 2 * time.Second
 	defer func() { stallTimeout = 30 * time.Second; stopTicks.Store(true) }()
 	accept := func(*packet.Packet) dataplane.Verdict { return dataplane.Accept }
@@ -131,7 +131,7 @@ func TestFind_FindsTrapsOfPrograms(t *testing.T) {
 		{"starts goroutines", program{admit: func(p *packet.Packet) dataplane.Verdict {
 			go func() { running.Add(1) }()
 			return dataplane.Accept
-		}}, "goroutines are started by weir/study/schemelint.TestFind_FindsTrapsOfPrograms.", false},
+		}}, "goroutines are started by weir/study/schemelint.TestFind_FindsMistakesOfPrograms.", false},
 		{"takes memory", program{admit: func(p *packet.Packet) dataplane.Verdict {
 			taken = make([]byte, p.Size)
 			return dataplane.Accept
@@ -180,8 +180,8 @@ func (c *controller) Decision() cc.Decision {
 	return d
 }
 
-// The same of controllers: what they read of ECN, start and take.
-func TestFind_FindsTrapsOfControllers(t *testing.T) {
+// TestFind_FindsMistakesOfControllers checks the use of ECN fields, goroutines and memory by controllers.
+func TestFind_FindsMistakesOfControllers(t *testing.T) {
 	reads := func(c *controller, a *cc.Ack) { c.more = unit.Bytes(a.ECN.Delivered) }
 	for _, x := range []struct {
 		name, transport string
@@ -194,7 +194,7 @@ func TestFind_FindsTrapsOfControllers(t *testing.T) {
 		{"reads marks that there are", "{tcp: {ecn: true}}", cc.AsConfigured, reads, ""},
 		{"asks for marks", "tcp", cc.DCTCPMode, reads, ""},
 		{"starts goroutines", "tcp", cc.AsConfigured, func(*controller, *cc.Ack) { go func() { running.Add(1) }() },
-			"goroutines are started by weir/study/schemelint.TestFind_FindsTrapsOfControllers."},
+			"goroutines are started by weir/study/schemelint.TestFind_FindsMistakesOfControllers."},
 		{"takes memory", "tcp", cc.AsConfigured, func(*controller, *cc.Ack) { taken = make([]byte, 100) },
 			"weir/study/schemelint.(*controller).OnAck (schemelint_test.go:"},
 	} {

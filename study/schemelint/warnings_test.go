@@ -25,8 +25,8 @@ func watched(admit func(p *packet.Packet) dataplane.Verdict) func(*testing.T, bo
 	}
 }
 
-// issued are traps that are no errors.
-func issued(found []Trap) (all []document.Warning) {
+// issued returns the warnings for the mistakes that are not fatal.
+func issued(found []Mistake) (all []document.Warning) {
 	for _, x := range found {
 		if !x.Fatal {
 			all = append(all, document.Warning{Kind: x.Kind, Text: x.Text})
@@ -35,7 +35,7 @@ func issued(found []Trap) (all []document.Warning) {
 	return all
 }
 
-// TestWarnings_FireAndStayQuiet: each kind of trap that is no error is found in one program or controller, and not in
+// TestWarnings_FireAndStayQuiet: each kind of mistake that is not fatal is found in one program or controller, and not in
 // another.
 func TestWarnings_FireAndStayQuiet(t *testing.T) {
 	warntest.Run(t, []warntest.Row{

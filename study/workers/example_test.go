@@ -6,7 +6,7 @@ import (
 	"weir/study/workers"
 )
 
-// A program without workers names what to import.
+// Example shows the error of a program without workers, which names the package to import.
 func Example() {
 	f := workers.Flags{Workers: "127.0.0.1:4222"}
 	_, err := workers.Remote.Get()

@@ -52,9 +52,10 @@ func (s *segment) option(kind byte) []byte {
 	return nil
 }
 
-// A connection between programs that know nothing: its segments carry traces and are as long as the MTU allows, the
-// records of three hops reach the receiver, its acknowledgements carry window, U and bottleneck in twelve bytes beside
-// the time stamp, and the sender has W of frames in flight and is paced at W/T, under weir_hpcc.
+// TestAgent_ControlsPlainConnections checks a connection between unmodified programs. Its segments carry traces and are
+// as long as the MTU allows, and the records of three hops reach the receiver. Its acknowledgements carry window, U and
+// bottleneck in twelve bytes in addition to the time stamp. The sender has W of frames in flight and is paced at W/T,
+// under weir_hpcc.
 func TestAgent_ControlsPlainConnections(t *testing.T) {
 	r := lay(t, short, 1)
 	config := agent.DefaultConfig()
@@ -115,8 +116,9 @@ func TestAgent_ControlsPlainConnections(t *testing.T) {
 	}
 }
 
-// A host whose interface takes 64 kB in one piece, as Linux' do by default, has in flight what is sent at W/T in the
-// smoothed round trip and the empty path's, and four segments; it is paced at W/T, and fills eta of the link.
+// TestLargeSegments checks a host with an interface that takes 64 kB in one piece, Linux's default. In flight are the
+// bytes sent at W/T in the smoothed round trip and the empty path's, and four segments. It is paced at W/T, and fills
+// eta of the link.
 func TestLargeSegments(t *testing.T) {
 	r := lay(t, short, 1)
 	r.largeSegments("a1", 65535) // gso_max_segs of interfaces that set none
@@ -141,7 +143,8 @@ func TestLargeSegments(t *testing.T) {
 	}
 }
 
-// Without telemetry a connection is CUBIC's after two round trips, and HPCC++'s again with the next records.
+// TestTelemetryComesAndGoes: without telemetry a connection is CUBIC's after two round trips, and HPCC++'s again with
+// the next records.
 func TestTelemetryComesAndGoes(t *testing.T) {
 	r := lay(t, short, 1)
 	r.agent("b", agent.DefaultConfig())
@@ -161,8 +164,9 @@ func TestTelemetryComesAndGoes(t *testing.T) {
 	}
 }
 
-// A host without an agent skips the trace, and one that has none gets nothing that it has not asked for.
-func TestOneAgentAlone(t *testing.T) {
+// TestAgent_WorksWithoutPeerAgent checks that a host without an agent skips the trace and receives only options that it
+// has requested.
+func TestAgent_WorksWithoutPeerAgent(t *testing.T) {
 	for _, x := range []struct {
 		at     string
 		traces bool
@@ -192,10 +196,11 @@ func TestOneAgentAlone(t *testing.T) {
 	}
 }
 
-// Where frames are lost, acknowledgements carry the window all the same: beside a block of SACK in twelve bytes, beside
-// two in eight, and in the place of the third (RFC 2018 §4: a receiver repeats each block three times). Their checksums
-// are right, or the sender would drop them, and it goes on following. With a pair of losses in 20 frames there are two
-// blocks nearly always; with one in 200 the first loss of a pair is repaired alone.
+// TestAgent_FeedbackFitsWithSACK checks that with lost frames acknowledgements still carry the window: next to a block
+// of SACK in twelve bytes, next to two in eight, and in the place of the third (RFC 2018 §4: a receiver repeats each
+// block three times). Their checksums are right, or the sender would drop them, and it continues to follow. With a pair
+// of losses in 20 frames there are two blocks nearly always; with one in 200 the first loss of a pair is repaired
+// separately.
 func TestAgent_FeedbackFitsWithSACK(t *testing.T) {
 	for _, x := range []struct{ lossy, kind, wanted int }{{20, 8 + 20, 21}, {200, 12 + 10, 6}} {
 		t.Run(fmt.Sprint(x.lossy, " frames"), func(t *testing.T) {

@@ -88,8 +88,8 @@ func options(frame []byte) []byte {
 	return frame[at+20 : at+int(frame[at+12]>>4)*4]
 }
 
-// Random notices, both named forms and both versions of IP, are read as core/packet writes them; options that are
-// damaged or cut anywhere are read, or not, as core/packet does.
+// TestNotice_IsReadAsByCorePacket checks that random notices, in both named forms and both versions of IP, are read as
+// core/packet writes them. Options that are damaged or cut anywhere are read, or refused, as in core/packet.
 func TestNotice_IsReadAsByCorePacket(t *testing.T) {
 	tests, random := newNackTests(t, 0), rand.New(rand.NewPCG(24, 1))
 	book := packet.NewBook()
@@ -150,9 +150,9 @@ func TestNotice_IsReadAsByCorePacket(t *testing.T) {
 	}
 }
 
-// A reduction is what the simulator's senders have (core/cc): CUBIC 0.7 as Linux has it (717 of 1024), others half (RFC
-// 5681 §3.1), 0.85 and 0.8 where nothing is lost (RFC 8511 §3.1) but no less than what is offered; at least two
-// segments; once a round trip; two round trips long, and 100 ms at most.
+// TestReduction_MatchesSimulatorSenders compares a reduction with the simulator's senders (core/cc): CUBIC 0.7 as in
+// Linux (717 of 1024), others half (RFC 5681 §3.1), 0.85 and 0.8 without a loss (RFC 8511 §3.1) but no less than the
+// offer. It leaves at least two segments, occurs once a round trip, and lasts two round trips, at most 100 ms.
 func TestReduction_MatchesSimulatorSenders(t *testing.T) {
 	const ms = 1_000_000
 	base := rawSender{Now: 5000 * ms, Sent: 4990 * ms, Seq: 1, Window: 1_000_000, Segment: 1000, Frame: 1066, Trip: 10_000,
@@ -223,8 +223,8 @@ func TestReduction_MatchesSimulatorSenders(t *testing.T) {
 	}
 }
 
-// The field of a window is never more than it was, never less than what is allowed and what has left the path, and by
-// less than a unit of its scale (RFC 7323 §2.3) more.
+// TestWindowField_IsLoweredToBound checks that a window's field never rises, and is never below the allowed bytes plus
+// those that have left the path. It exceeds these by less than a unit of its scale (RFC 7323 §2.3).
 func TestWindowField_IsLoweredToBound(t *testing.T) {
 	tests, random := newNackTests(t, 0), rand.New(rand.NewPCG(24, 2))
 	const trip, now = 10_000, 9_000_000_000
@@ -320,8 +320,8 @@ func (n *rawNacked) reactTo(x *rawNotice, s *rawSender, follow uint32) bool {
 	return true
 }
 
-// The kernel computes what reactTo does, over long histories; and whatever comes, no bound is below two segments, and
-// the bound is over two round trips after the last NACK.
+// TestReactTo_MatchesKernelOverHistories compares the kernel with reactTo over long histories. In any case no bound is
+// below two segments, and the bound ends two round trips after the last NACK.
 func TestReactTo_MatchesKernelOverHistories(t *testing.T) {
 	for _, follow := range []uint32{followLoss, followSupply} {
 		t.Run(fmt.Sprint(follow), func(t *testing.T) {
@@ -359,7 +359,7 @@ func TestReactTo_MatchesKernelOverHistories(t *testing.T) {
 	}
 }
 
-// What the loader reads is what the programs keep.
+// TestNacksOfRaw checks that the loader reads the values that the programs store.
 func TestNacksOfRaw(t *testing.T) {
 	raw := rawNacked{At: 1_000_000, Bound: 5000, Trip: 3000, Cause: 2, Taken: 3, Expired: 1, Supply: 1e6}
 	var b bytes.Buffer

@@ -154,9 +154,9 @@ func attached(t testing.TB, path string) int {
 	return len(all.Programs)
 }
 
-// Of a host's programs those follow HPCC++ that are in the cgroup, or in one below it. Others stay CUBIC's, put no
-// traces into their segments and are not known. After the agent's end nothing is attached, new connections of the
-// cgroup are CUBIC's, and the folder can be removed.
+// TestAgent_FollowsOnlyItsCgroup checks that only programs in the cgroup, or in one below it, follow HPCC++. Others
+// stay CUBIC's, put no traces into their segments and are not listed. After the agent's end nothing is attached, new
+// connections of the cgroup are CUBIC's, and the folder can be removed.
 func TestAgent_FollowsOnlyItsCgroup(t *testing.T) {
 	r := lay(t, short, 1)
 	in := cgroup(t, fmt.Sprintf("weir-test-%d", os.Getpid()))
@@ -225,8 +225,8 @@ func TestAgent_FollowsOnlyItsCgroup(t *testing.T) {
 	}
 }
 
-// An agent that is killed leaves nothing at its cgroup, whose connections go on; one whose cgroup is removed ends in
-// order.
+// TestCgroupEnds checks that a killed agent leaves no program at its cgroup, and its connections continue. An agent of
+// a removed cgroup ends in order.
 func TestCgroupEnds(t *testing.T) {
 	t.Run("killed", func(t *testing.T) {
 		r := lay(t, short, 1)

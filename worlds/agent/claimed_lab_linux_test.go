@@ -64,7 +64,8 @@ func requireBound(t testing.TB, a *agent.Agent, rate unit.Rate) (w int64) {
 	return w
 }
 
-// A receiver that claims more than the link of the sender's host carries is obeyed up to W = Rate*T.
+// TestAgent_BoundsClaimedWindowByRate checks that a receiver that claims more than the capacity of the sender's link is
+// obeyed up to W = Rate*T.
 func TestAgent_BoundsClaimedWindowByRate(t *testing.T) {
 	const window = 1 << 30
 	for _, rate := range []unit.Rate{20 * unit.Mbps, 5 * unit.Mbps, 2 * unit.Mbps} {
@@ -88,8 +89,9 @@ func TestAgent_BoundsClaimedWindowByRate(t *testing.T) {
 	}
 }
 
-// A receiver that claims a T of a second as well has no more in flight: Rate*T of the T that the sender has by its own
-// round trip, 4.3 ms, and Rate, that of four segments or 1 ms tenfold, rounded up to (16+m)*2^e us.
+// TestClaimedT checks that a receiver that also claims a T of a second has no more in flight: Rate*T of the T that the
+// sender has by its own round trip, 4.3 ms, and Rate, that of four segments or 1 ms tenfold, rounded up to (16+m)*2^e
+// us.
 func TestClaimedT(t *testing.T) {
 	for _, x := range []struct {
 		rate unit.Rate
@@ -117,8 +119,8 @@ func TestClaimedT(t *testing.T) {
 	}
 }
 
-// An honest receiver's window is obeyed up to Rate*T as well: with a tenth of the path's rate the connection has a
-// tenth.
+// TestAgent_BoundsHonestWindowByRate: an honest receiver's window is obeyed up to Rate*T as well: with a tenth of the
+// path's rate the connection has a tenth.
 func TestAgent_BoundsHonestWindowByRate(t *testing.T) {
 	r := lay(t, short, 1)
 	c := agent.DefaultConfig()

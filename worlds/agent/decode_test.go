@@ -8,7 +8,7 @@ import (
 	"weir/core/unit"
 )
 
-// What programs know of a connection is decoded as bpf/law.h and bpf/agent.c have it.
+// TestDecodeConnection checks that a connection's state is decoded as in bpf/law.h and bpf/agent.c.
 func TestDecodeConnection(t *testing.T) {
 	const now = 5_000_000_000
 	raw := rawConnection{Recorded: now - 1_000_000, ToldAt: now - 2_000_000, Window: 9000, Load: feedbackLoadUnit / 2,
@@ -51,7 +51,8 @@ func TestDecodeConnection(t *testing.T) {
 	}
 }
 
-// What NACKs did is decoded as bpf/bound.h has it. A bound holds for two round trips, 100 ms at most.
+// TestDecodeNacks checks that the state of NACKs is decoded as in bpf/bound.h. A bound applies for two round trips, at
+// most 100 ms.
 func TestDecodeNacks(t *testing.T) {
 	const came = 7_000_000_000
 	raw := rawNacked{At: came, Supply: 8e6, Demand: 9e6, Bound: 2856, Trip: 10_000, Node: 5,

@@ -6,7 +6,7 @@ import (
 	"weir/worlds/agent"
 )
 
-// A machine is looked at before anything is loaded.
+// Example checks a machine before anything is loaded.
 func Example() {
 	m := agent.Machine{Release: "6.1.0-13-amd64"}
 	fmt.Println(m.Check())

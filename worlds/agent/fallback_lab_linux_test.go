@@ -126,7 +126,7 @@ func fall(t testing.TB, p path, e ending) (x fallen) {
 		}
 	}
 	came := f.came.Load()
-	x.late = r.node.mostLate()
+	x.late = r.node.maxLateness()
 	w.mu.Lock()
 	last := w.told.Add(p.Delay) // when it was at the sender
 	x.late += w.gap
@@ -143,9 +143,10 @@ func fall(t testing.TB, p path, e ending) (x fallen) {
 	return x
 }
 
-// Without telemetry a connection goes on as CUBIC: two round trips after the last at the sender, 5 ms at the least, and
-// 100 ms at most, whether switches are mute or the agent of either end is killed. What the machine adds, which is how
-// late frames leave and how long no acknowledgement comes that could tell the kernel the time, is measured with it.
+// TestFallbackInTime checks that without telemetry a connection continues as CUBIC: two round trips after the last at
+// the sender, at least 5 ms and at most 100 ms, for silent switches and for a killed agent of either end. It measures
+// the machine's share: how late frames are sent, and how long no acknowledgement arrives that could give the kernel the
+// time.
 func TestFallbackInTime(t *testing.T) {
 	for _, delay := range []time.Duration{500 * time.Microsecond, 5 * time.Millisecond, 35 * time.Millisecond} {
 		p := short

@@ -106,8 +106,9 @@ func medianOf[Run any](runs []Run, figure func(Run) float64) float64 {
 	return values[len(values)/2]
 }
 
-// Two flows of HPCC++ fill 92 % of a link with fewer than five packets in its queue, and their goodputs differ by at
-// most 5 %: the medians of five runs. An attempt makes up to eight, and has those in which frames were least late.
+// TestAgent_FillsLinkWithShortQueue checks that two flows of HPCC++ fill 92 % of a link with fewer than five packets in
+// its queue, and their goodputs differ by at most 5 %: the medians of five runs. An attempt makes up to eight, and uses
+// those with the least late frames.
 func TestAgent_FillsLinkWithShortQueue(t *testing.T) {
 	needAgent(t)
 	first(t)
@@ -149,8 +150,8 @@ func TestAgent_FillsLinkWithShortQueue(t *testing.T) {
 	})
 }
 
-// Two flows of CUBIC have over 900 packets in the queue that flows of HPCC++ keep short: the median of three runs.
-// A queue this long hides late frames, so they do not disturb an attempt.
+// TestFigureCUBIC: two flows of CUBIC have over 900 packets in the queue that flows of HPCC++ keep short: the median of
+// three runs. A queue this long hides late frames, so they do not disturb an attempt.
 func TestFigureCUBIC(t *testing.T) {
 	needAgent(t)
 	first(t)

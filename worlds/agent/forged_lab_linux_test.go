@@ -103,9 +103,10 @@ func (r *rig) pass(port int, frames ...[]byte) {
 	}
 }
 
-// Who does not see a connection's packets cannot set its window: an option counts only in a segment that the kernel
-// takes, whose acknowledgement is of what is in flight (RFC 5961 §5), and records only in one within the windows. Both
-// are tried on a connection that is silent, so that nothing else moves its state.
+// TestAgent_RejectsForgedFeedback checks that an attacker who does not see a connection's packets cannot set its
+// window. An option counts only in a segment that the kernel accepts and that acknowledges data in flight (RFC 5961
+// §5), and records only in one within the windows. Both attacks run on a silent connection, so no other event moves its
+// state.
 func TestAgent_RejectsForgedFeedback(t *testing.T) {
 	r := lay(t, path{Rate: 50e6, Back: 1e9, Delay: time.Millisecond, Buffer: 300, Telemetry: 1}, 1)
 	b, a := r.agent("b", agent.DefaultConfig()), r.agent("a1", agent.DefaultConfig())

@@ -100,10 +100,10 @@ func (s *stuck) state() (n agent.Nacks) {
 	return n
 }
 
-// Who does not see a connection's packets has to guess: a NACK counts only if it names a transmission that is out, by
-// its first byte, its length and its time stamp, with what this end had acknowledged and echoed (BS'19 §5, RFC 5961).
-// Each way to be wrong that the simulator's senders are tried with is refused, and each is passed on to the kernel,
-// which makes nothing of it: all data arrives in the end.
+// TestForgedNacks checks that an attacker who does not see a connection's packets must guess. A NACK counts only if it
+// names a transmission in flight, by its first byte, length and time stamp, with this end's acknowledgement and echo
+// (BS'19 §5, RFC 5961). Each invalid form of the simulator's tests is refused and passed to the kernel, which ignores
+// it: all data arrives in the end.
 func TestForgedNacks(t *testing.T) {
 	s := newStuck(t, agent.NacksSupply)
 	type change = func(*packet.Packet, *packet.Notification)
@@ -237,9 +237,9 @@ func (f *flow) rate(during time.Duration) float64 {
 	return float64(f.came.Load()-came) * 8 / time.Since(from).Seconds()
 }
 
-// Who sees a connection's packets can NACK every one of them, though all arrive. That holds it at two segments, and not
-// below, for as long as he does, whatever its congestion control; two round trips later it sends as before, but for
-// BBR, which has seen a slow path and takes its time.
+// TestFloodOfNacks checks an attacker who sees a connection's packets and NACKs every one, though all arrive. That
+// holds the connection at two segments, and not below, for as long as it lasts, under any congestion control. Two round
+// trips later it sends as before, except BBR, which has measured a slow path and takes longer.
 func TestFloodOfNacks(t *testing.T) {
 	for _, x := range []struct{ nacks, control string }{{agent.NacksLoss, "cubic"}, {agent.NacksSupply, "cubic"},
 		{agent.NacksLoss, "reno"}, {agent.NacksSupply, "bbr"}} {

@@ -53,7 +53,8 @@ type state struct {
 	Records rawRecords
 }
 
-// The kernel computes bit for bit what law_test.go does, also where switches misbehave.
+// TestLaw_MatchesKernelBitForBit checks that the kernel computes bit for bit the values of law_test.go, also where
+// switches misbehave.
 func TestLaw_MatchesKernelBitForBit(t *testing.T) {
 	c := DefaultConfig()
 	p := c.buildParameters()
@@ -91,7 +92,8 @@ func TestLaw_MatchesKernelBitForBit(t *testing.T) {
 	}
 }
 
-// Records are read as core/telemetry writes them, and what is no trace of ours has none.
+// TestTrace_IsReadAsTelemetryWrites checks that records are read as core/telemetry writes them, and options that are no
+// trace of Weir's have none.
 func TestTrace_IsReadAsTelemetryWrites(t *testing.T) {
 	programs := tested(t, parameters{})
 	f, err := telemetry.NewFormat("ioam", 1, 1.05, nil)

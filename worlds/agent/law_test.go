@@ -7,10 +7,10 @@ import (
 // What follows is bpf/law.h in Go, line by line: what the programs compute, where no kernel is needed.
 
 const (
-	mostLoad    = 64 * loadUnit
-	mostWindow  = 1<<39 - 1
-	leastWindow = 256
-	leastBound  = 1500 << 8
+	maxLoad     = 64 * loadUnit
+	maxWindow   = 1<<39 - 1
+	minWindow   = 256
+	minBound    = 1500 << 8
 	counterBits = 44
 	noQueue     = 1<<32 - 1
 )
@@ -39,18 +39,18 @@ func byteTime(h *rawHop) uint64 {
 
 func picoseconds(bytes, fs uint64) uint64 { return min(bytes, 1<<62/fs) * fs / 1000 }
 
-func clamp(w, most uint64) uint64 { return max(min(w, most), min(leastWindow, most)) }
+func clamp(w, limit uint64) uint64 { return max(min(w, limit), min(minWindow, limit)) }
 
 func loadOf(busy, over uint64) uint64 {
 	switch {
 	case over == 0:
-		return mostLoad
+		return maxLoad
 	case busy < 1<<40:
-		return min(busy<<24/over, mostLoad)
+		return min(busy<<24/over, maxLoad)
 	case over>>24 > 0:
-		return min(busy/(over>>24), mostLoad)
+		return min(busy/(over>>24), maxLoad)
 	}
-	return mostLoad
+	return maxLoad
 }
 
 // minTime is min_time, encodeTime encode_time and decodeTime decode_time.
@@ -77,9 +77,9 @@ func decodeTime(code uint32) uint64 { return uint64(16+code&15) << (code >> 4 & 
 
 func (l *rawLaw) setTime(rtt uint64) {
 	t := decodeTime(encodeTime(rtt+minTime(l.Slowest))) * 1000
-	l.RTT, l.T, l.Most = rtt, t, mostWindow
+	l.RTT, l.T, l.Most = rtt, t, maxWindow
 	if l.Slowest > 0 {
-		l.Most = min(max(t*1e6*256/l.Slowest, leastBound), mostWindow)
+		l.Most = min(max(t*1e6*256/l.Slowest, minBound), maxWindow)
 	}
 	l.W, l.Wc = clamp(l.W, l.Most), clamp(l.Wc, l.Most)
 }
@@ -166,7 +166,7 @@ func (l *rawLaw) measureInflight(r *rawRecords) bool {
 	if worst < 0 {
 		return false
 	}
-	u, tau = min(u, mostLoad), min(tau, l.T)
+	u, tau = min(u, maxLoad), min(tau, l.T)
 	l.Bottleneck = uint32(worst)
 	l.U = (l.U*(l.T-tau) + u*tau + l.T/2) / l.T
 	l.Measured++
@@ -186,7 +186,7 @@ func (l *rawLaw) computeWind(p *parameters, commit bool) {
 		}
 		w = low / max(l.U, 1)
 	}
-	w = clamp(clamp(w, mostWindow)+increase, l.Most)
+	w = clamp(clamp(w, maxWindow)+increase, l.Most)
 	l.W = w
 	if commit {
 		l.Wc = w

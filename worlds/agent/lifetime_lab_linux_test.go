@@ -20,8 +20,8 @@ import (
 	"weir/worlds/agent"
 )
 
-// However an agent ends, its connections go on as CUBIC by themselves, no new one is its own, and no BPF object is
-// left: at once if the connection sends, and else with the connection.
+// TestAgent_LeavesCUBICAtItsEnd checks that for any end of an agent, its connections continue as CUBIC by themselves,
+// it controls no new one, and no BPF object remains: at once if the connection sends, and else with the connection.
 func TestAgent_LeavesCUBICAtItsEnd(t *testing.T) {
 	for _, x := range []struct {
 		name   string
@@ -119,7 +119,8 @@ func (r *rig) metrics(host string, c *command) (page []byte) {
 	return page
 }
 
-// The command shows each connection with its window, U and bottleneck, in a table and as OpenMetrics.
+// TestCommand_ShowsConnections: the command shows each connection with its window, U and bottleneck, in a table and as
+// OpenMetrics.
 func TestCommand_ShowsConnections(t *testing.T) {
 	t.Run("weir agent", func(t *testing.T) { showsConnections(t, "") })
 	t.Run("weir-agent", func(t *testing.T) {
@@ -151,7 +152,8 @@ func showsConnections(t *testing.T, program string) {
 	}
 }
 
-// Weir's own switch between the hosts writes what the agents read.
+// TestAgent_ReadsTelemetryOfOwnSwitch checks that Weir's switch between the hosts writes telemetry that the agents
+// read.
 func TestAgent_ReadsTelemetryOfOwnSwitch(t *testing.T) {
 	r := place(t, 1)
 	file := filepath.Join(t.TempDir(), "switch.yaml")

@@ -32,8 +32,8 @@ func (f *flow) control(t testing.TB, name string) {
 	}
 }
 
-// However an agent ends, while a connection is bounded, nothing is left of it, though the connection is open: that has
-// its own window again with the next segment that comes.
+// TestNCFEnds checks that for any end of an agent while a connection is bounded, no part of it remains, though the
+// connection is open. The connection has its own window again with the next arriving segment.
 func TestNCFEnds(t *testing.T) {
 	for _, signal := range []syscall.Signal{syscall.SIGKILL, syscall.SIGINT} {
 		t.Run(signal.String(), func(t *testing.T) {
@@ -61,7 +61,8 @@ func TestNCFEnds(t *testing.T) {
 	}
 }
 
-// The command shows NACKs and their bounds, in a table and as OpenMetrics; HPCC++ beside.
+// TestNCFCommand checks that the command shows NACKs and their bounds, in a table and as OpenMetrics, together with
+// HPCC++.
 func TestNCFCommand(t *testing.T) {
 	r := lay(t, path{Rate: 50e6, Back: 1e9, Delay: 2 * time.Millisecond, Buffer: 100}, 1)
 	r.loopback("a1")
@@ -99,8 +100,8 @@ func (r *rig) counters(host string) (all map[string]int) {
 	return all
 }
 
-// A host without an agent discards a NACK as an old acknowledgement, and does nothing else; where there is one, a NACK
-// that counts does not reach the kernel, and one that is refused does.
+// TestNacksInTheKernel checks that a host without an agent discards a NACK as an old acknowledgement, without another
+// effect. With an agent, an accepted NACK does not reach the kernel, and a refused one does.
 func TestNacksInTheKernel(t *testing.T) {
 	for _, x := range []struct {
 		name    string

@@ -19,8 +19,8 @@ import (
 	"weir/worlds/agent"
 )
 
-// A connection that is offered a rate all the time has it: the window that fills the least round trip, in whole
-// segments and one more, a round trip. Its own congestion control stays as it was.
+// TestSupplyIsHad checks that a connection with a constant offer gets that rate: the window that fills the minimum
+// round trip, in whole segments and one more, a round trip. Its own congestion control does not change.
 func TestSupplyIsHad(t *testing.T) {
 	const (
 		base     = 10 * time.Millisecond
@@ -44,7 +44,7 @@ func TestSupplyIsHad(t *testing.T) {
 				await.AwaitCondition(try, "what was in flight", func() bool { return f.came.Load() > came+inFlight*1428 })
 				r.node.resetLate()
 				had := f.rate(500 * time.Millisecond)
-				if late := r.node.mostLate(); late >= base/4 {
+				if late := r.node.maxLateness(); late >= base/4 {
 					try.NoteDisturbed(fmt.Sprintf("frames left %v late", late))
 				}
 				least := float64(supply) * 1428 / 1514
@@ -63,7 +63,8 @@ func TestSupplyIsHad(t *testing.T) {
 	}
 }
 
-// One NACK bounds for two round trips, 100 ms at most; then the connection has the window that it had.
+// TestBoundExpires checks that one NACK bounds for two round trips, at most 100 ms. Then the connection has its
+// previous window.
 func TestBoundExpires(t *testing.T) {
 	realtime.Test(t, func(try *realtime.Try) {
 		s := newStuck(try, agent.NacksSupply)
@@ -131,8 +132,8 @@ func (r *rig) largeSegments(name string, limit int) {
 	})
 }
 
-// Where Linux keeps many segments in one, a NACK about any of them is found: at their places, of their length, with the
-// time stamp of all.
+// TestNacksOfLargeSegments checks that where Linux keeps many segments in one, a NACK about any of them is found: at
+// their places, of their length, with the time stamp of all.
 func TestNacksOfLargeSegments(t *testing.T) {
 	r := lay(t, path{Rate: 100e6, Back: 1e9, Delay: 5 * time.Millisecond, Buffer: 300}, 1)
 	r.largeSegments("a1", 16)
@@ -151,7 +152,7 @@ func TestNacksOfLargeSegments(t *testing.T) {
 	}
 }
 
-// With a cgroup only connections of its programs are bounded.
+// TestNCFOfCgroup: with a cgroup only connections of its programs are bounded.
 func TestNCFOfCgroup(t *testing.T) {
 	r := lay(t, path{Rate: 50e6, Back: 1e9, Delay: 2 * time.Millisecond, Buffer: 100}, 1)
 	group := cgroup(t, "weir-test-nacks")

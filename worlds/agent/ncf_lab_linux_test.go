@@ -13,8 +13,8 @@ import (
 	"weir/worlds/lab"
 )
 
-// NACKs of the lab's switch are genuine to the agents of stock senders, of IPv4 and of IPv6: each one is about a
-// transmission that the kernel has out, and bounds what it has in flight, for a while.
+// TestAgent_BoundsFlightByNACKs checks that NACKs of the lab's switch are genuine to the agents of stock senders, of
+// IPv4 and of IPv6: each is about a transmission that the kernel has in flight, and bounds the flight for a time.
 func TestAgent_BoundsFlightByNACKs(t *testing.T) {
 	for _, nacks := range []string{agent.NacksLoss, agent.NacksSupply} {
 		t.Run(nacks, func(t *testing.T) {
@@ -43,7 +43,8 @@ func TestAgent_BoundsFlightByNACKs(t *testing.T) {
 	}
 }
 
-// Two flows that obey have nine tenths of the link at the least, shallow as its buffer is.
+// TestNCFKeepsTheLinkBusy checks that two responsive flows fill at least nine tenths of the link, although its buffer
+// is shallow.
 func TestNCFKeepsTheLinkBusy(t *testing.T) {
 	for _, nacks := range []string{agent.NacksLoss, agent.NacksSupply} {
 		t.Run(nacks, func(t *testing.T) {
@@ -62,9 +63,9 @@ func TestNCFKeepsTheLinkBusy(t *testing.T) {
 	}
 }
 
-// Senders without an agent have from a switch that sends NACKs what they have from one that sends none: they discard
-// them.
-func TestNacksHarmNobody(t *testing.T) {
+// TestNacks_DoNotHarmHostsWithoutAgent checks that senders without an agent have the same results with a switch that
+// sends NACKs as with one that sends none: they discard them.
+func TestNacks_DoNotHarmHostsWithoutAgent(t *testing.T) {
 	had := map[string]float64{}
 	for _, nack := range []string{"none", "all"} {
 		s := shallow()

@@ -45,9 +45,9 @@ func (b bounded) measureFlows(t testing.TB, nacks string) (o figures, timeouts i
 	return o, r.timeouts() - before, report.Disturbed(nil, b.rtt)
 }
 
-// What senders of Linux have with NCF's switch, without an agent and with one, that takes NACKs as losses or follows
-// their supply: over links of 100 and 200 Mb/s, round trips of 2, 10 and 50 ms, one flow and eight, a buffer of one
-// bandwidth-delay product, 100 kB at least. Obeying costs no more than a fifth of the goodput.
+// TestFigureNCF measures senders of Linux with NCF's switch, without an agent and with one that takes NACKs as losses
+// or follows their supply: over links of 100 and 200 Mb/s, round trips of 2, 10 and 50 ms, one flow and eight, a buffer
+// of one bandwidth-delay product, at least 100 kB. Responding costs at most a fifth of the goodput.
 func TestFigureNCF(t *testing.T) {
 	needAgent(t)
 	for _, rate := range []unit.Rate{100 * unit.Mbps, 200 * unit.Mbps} {
@@ -73,8 +73,9 @@ func TestFigureNCF(t *testing.T) {
 	}
 }
 
-// Who obeys is not starved by who knows no NACKs: of two flows one host has an agent.
-func TestBesideOthers(t *testing.T) {
+// TestNacks_ResponsiveFlowIsNotStarved checks that a responsive flow is not starved by one that ignores NACKs: of two
+// flows one host has an agent.
+func TestNacks_ResponsiveFlowIsNotStarved(t *testing.T) {
 	for _, nacks := range []string{"loss", "supply"} {
 		t.Run(nacks, func(t *testing.T) {
 			shallow().judge(t, func(r *running) (figures, *lab.Report) {
@@ -100,7 +101,8 @@ func (r *running) timeouts() (n int) {
 	return n
 }
 
-// A lost segment is sent again when SACK has told of it: that long after a NACK could have had it sent again.
+// TestKernel_ResendsLossesLaterThanNACK checks that the kernel resends a lost segment after SACK has reported it: that
+// long after a NACK could have caused it.
 func TestKernel_ResendsLossesLaterThanNACK(t *testing.T) {
 	const delay = 5 * time.Millisecond
 	r := lay(t, path{Rate: 50e6, Back: 1e9, Delay: delay, Buffer: 60}, 1)

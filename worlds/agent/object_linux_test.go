@@ -10,7 +10,7 @@ import (
 	"github.com/cilium/ebpf/btf"
 )
 
-// The structures that the loader reads and writes are those of the programs.
+// TestLayout_MatchesPrograms checks that the structures that the loader reads and writes are the programs'.
 func TestLayout_MatchesPrograms(t *testing.T) {
 	sameLayout(t, object, map[string]any{"connection": rawConnection{}, "law": rawLaw{}, "hop": rawHop{},
 		"parameters": parameters{}})

@@ -18,8 +18,8 @@ import (
 // builtWith is the major version of the clang that has built the objects: others choose other instructions.
 const builtWith = "14"
 
-// The objects are what clang makes of the sources: all of their code, data, maps and types, byte for byte, wherever
-// the sources are. Symbols of debugging are cut off.
+// TestObjects_MatchSources checks that the objects are clang's output for the sources: all of their code, data, maps
+// and types, byte for byte, wherever the sources are. Debugging symbols are removed.
 func TestObjects_MatchSources(t *testing.T) {
 	testkit.RequireProgram(t, "clang", "clang")
 	said, err := exec.Command("clang", "--version").Output()

@@ -16,9 +16,9 @@ import (
 	"weir/worlds/agent"
 )
 
-// A network namespace has one agent, whatever it and another would follow, and of whichever cgroups. The refusal names
-// the process that is there. Another namespace has its own, and when an agent has ended, or is killed, the next can
-// start at once.
+// TestOneAgent checks that a network namespace has one agent, for any connections and cgroups. The refusal names the
+// running process. Another namespace has its own, and when an agent has ended, or is killed, the next can start at
+// once.
 func TestOneAgent(t *testing.T) {
 	r := place(t, 1)
 	first := cgroup(t, fmt.Sprintf("weir-test-%d", os.Getpid()))
@@ -55,7 +55,7 @@ func TestOneAgent(t *testing.T) {
 	r.agent("a1", agent.DefaultConfig()) // and nothing is left of those that were killed
 }
 
-// Of agents that start at the same time in a namespace one does.
+// TestOneAgentOfMany: of agents that start at the same time in a namespace one does.
 func TestOneAgentOfMany(t *testing.T) {
 	r := place(t, 1)
 	for range 3 {
@@ -113,8 +113,8 @@ func (c *command) ends(t testing.TB, says string) {
 	}
 }
 
-// An agent whose interface is deleted ends with an error that names it. One of a cgroup alone goes on with those
-// interfaces that are left, says so, and ends with the last.
+// TestInterfaceGone checks that an agent with a deleted interface ends with an error that names it. An agent of a
+// cgroup continues with the remaining interfaces, reports that, and ends with the last.
 func TestInterfaceGone(t *testing.T) {
 	for _, follow := range []string{"hpcc", "ncf"} {
 		t.Run(follow, func(t *testing.T) {

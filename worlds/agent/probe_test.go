@@ -14,7 +14,8 @@ func able() Machine {
 	return Machine{Release: "6.6.0", LittleEndian: true, Cgroup: "/sys/fs/cgroup", CUBIC: true}
 }
 
-// A machine on which no agent can run is refused with what it lacks: TCX came with Linux 6.6.
+// TestMachine_CheckNamesMissingFeatures checks that a machine without support for agents is refused with the missing
+// features: TCX came with Linux 6.6.
 func TestMachine_CheckNamesMissingFeatures(t *testing.T) {
 	missing := errors.New("file does not exist")
 	for _, x := range []struct {
@@ -49,7 +50,7 @@ func TestMachine_CheckNamesMissingFeatures(t *testing.T) {
 	}
 }
 
-// NACKs take neither a congestion control nor, without a cgroup of its own, cgroups.
+// TestProbeForNCF checks that NACKs need no congestion control and, without a cgroup option, no cgroups.
 func TestProbeForNCF(t *testing.T) {
 	m := able()
 	m.Missing, m.CUBIC, m.Cgroup = []string{hpccType}, false, ""

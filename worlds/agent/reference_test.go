@@ -78,8 +78,9 @@ func walk(random *rand.Rand, n int, t uint64, wild bool, take func(step)) {
 // roundTrips are the T of walks, in ns.
 var roundTrips = []uint64{8_000, 50_000, 1_000_000, 10_000_000, 300_000_000}
 
-// The integers of the programs tell what papers/hpcc's receiver tells, in floating point: windows differ by less than
-// 1 in 10,000 and a byte over walks of 40,000 packets, whose counters wrap and whose times pause (draft-miao §6.2).
+// TestLaw_MatchesReceiverOfPaper compares the programs' integers with papers/hpcc's receiver in floating point. Windows
+// differ by less than 1 in 10,000 and a byte over walks of 40,000 packets, with counters that wrap and times that pause
+// (draft-miao §6.2).
 func TestLaw_MatchesReceiverOfPaper(t *testing.T) {
 	worst, told := 0.0, 0
 	for seed := range uint64(40) {
@@ -116,7 +117,7 @@ func TestLaw_MatchesReceiverOfPaper(t *testing.T) {
 				return
 			}
 			told++
-			off := math.Abs(float64(l.Told) - min(float64(f.Window), mostWindow>>8))
+			off := math.Abs(float64(l.Told) - min(float64(f.Window), maxWindow>>8))
 			worst = max(worst, (off-1)/float64(f.Window))
 		})
 	}

@@ -31,8 +31,8 @@ func several() []Connection {
 	}
 }
 
-// Connections that follow HPCC++ are in one table, the busiest first, with a line for each direction that tells
-// something; those that were NACKed are in another.
+// TestWriteTable_SortsConnections checks that connections with HPCC++ are in one table, the busiest first, with a line
+// for each direction with values. NACKed connections are in another.
 func TestWriteTable_SortsConnections(t *testing.T) {
 	var b strings.Builder
 	if err := WriteTable(&b, several()); err != nil {
@@ -68,7 +68,8 @@ func TestWriteTable_SortsConnections(t *testing.T) {
 	}
 }
 
-// Times and rates have four digits and the largest unit that leaves three decimals, below 0 too.
+// TestFormatBrief_KeepsFourDigits: times and rates have four digits and the largest unit that leaves three decimals,
+// below 0 too.
 func TestFormatBrief_KeepsFourDigits(t *testing.T) {
 	for want, v := range map[string]unit.Time{"0s": 0, "1ps": 1, "9.999ns": 9999, "100ns": 99_996, "436us": 436_000_000,
 		"1.23ms": 1_230_000_000, "789.3us": 789_312_345, "999.9us": 999_949_999, "1ms": 999_960_000,
@@ -89,7 +90,8 @@ func TestFormatBrief_KeepsFourDigits(t *testing.T) {
 	}
 }
 
-// Metrics have each connection with what is known of it, and an error of what is read.
+// TestHandler_ReportsConnectionsAndErrors checks that metrics have each connection with its values, and the error of a
+// failed read.
 func TestHandler_ReportsConnectionsAndErrors(t *testing.T) {
 	page := func(read func() ([]Connection, error), strays func() (uint64, error)) (int, string) {
 		h, err := NewHandler("v1", read, strays)

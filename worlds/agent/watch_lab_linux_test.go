@@ -14,14 +14,14 @@ import (
 	"weir/worlds/agent"
 )
 
-// resetLate begins to measure anew how late frames leave, and mostLate is the result.
+// resetLate begins to measure anew how late frames leave, and maxLateness is the result.
 func (n *node) resetLate() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.late = 0
 }
 
-func (n *node) mostLate() time.Duration {
+func (n *node) maxLateness() time.Duration {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return time.Duration(n.late)

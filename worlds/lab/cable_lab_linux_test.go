@@ -34,8 +34,9 @@ func cabled() *Config {
 	return c
 }
 
-// A link is down from when the kernel takes its cable down, by RTM_SETLINK as ip-link(8) does, until it is up again,
-// and the data plane knows it by the carrier alone: also of what no event has wanted. What is put onto it is lost.
+// TestPlane_FollowsCarrier checks that a link is down from the kernel's RTM_SETLINK, as by ip-link(8), until it is up
+// again, and the data plane detects it only by the carrier, also without an event of the experiment. Frames sent
+// meanwhile are lost.
 func TestPlane_FollowsCarrier(t *testing.T) { realtime.Test(t, carrier) }
 
 func carrier(t *realtime.Try) {

@@ -8,8 +8,8 @@ import (
 	"weir/worlds/live"
 )
 
-// A run in the lab says by what the machine disturbed it, here with 20 ms of round-trip
-// time, and what must not happen at all.
+// ExampleReport_Disturbed reports the machine's disturbances of a run in the lab, here with 20 ms of round-trip time,
+// and the events that must not happen at all.
 func ExampleReport_Disturbed() {
 	r := lab.Report{Measured: unit.Second, Stall: 6 * unit.Millisecond, Steal: 0.03}
 	r.Waits = []live.SchedulingDelay{{At: 300 * unit.Millisecond, Length: r.Stall}}

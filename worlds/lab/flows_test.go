@@ -119,9 +119,9 @@ func both(t testing.TB) (*Config, *sim.Config, []Arriving) {
 	return c, s, script
 }
 
-// What the lab measures of switches, links and packets is what the simulator measures where
-// both carry the same out: every count, delay and sample, on links that lose and delay by
-// chance, that count in packets, change their rate and go down.
+// TestAsInSimulator checks that the lab measures switches, links and packets as the simulator does where both run the
+// same: every count, delay and sample, on links that lose and delay by chance, count in packets, change their rate and
+// go down.
 func TestAsInSimulator(t *testing.T) {
 	for name, x := range map[string]struct{ step, lead unit.Time }{"often": {step: 777 * unit.Microsecond},
 		"once": {step: 2 * unit.Second}, "later": {777 * unit.Microsecond, 333 * unit.Millisecond}} {
@@ -199,8 +199,8 @@ func through(t *testing.T, c *Config, n int) ([]unit.Time, *Report) {
 	return out.at, r
 }
 
-// A link loses the share of frames that it is said to: of 20000 at 10 %, 2000 ± 5 standard
-// deviations of 42.4; the same ones with the same seed.
+// TestPlane_LosesShareOfLink checks that a link loses its given share of frames: of 20000 at 10 %, 2000 ± 5 standard
+// deviations of 42.4. The same seed loses the same ones.
 func TestPlane_LosesShareOfLink(t *testing.T) {
 	c := line(func(l *topology.Link) { l.Loss = 0.1 })
 	c.Warmup, c.Duration = 0, 5*unit.Second
@@ -221,7 +221,8 @@ func TestPlane_LosesShareOfLink(t *testing.T) {
 	}
 }
 
-// A link's jitter adds up to that to its delay, uniformly, and reorders nothing.
+// TestPlane_AddsJitterWithoutReordering checks that a link's jitter adds up to its value to the delay, uniformly,
+// without reordering.
 func TestPlane_AddsJitterWithoutReordering(t *testing.T) {
 	const jitter = 50 * unit.Microsecond // less than the time between frames: no frame waits for another
 	at, _ := through(t, line(func(l *topology.Link) { l.Jitter = jitter }), 10000)
@@ -241,8 +242,8 @@ func TestPlane_AddsJitterWithoutReordering(t *testing.T) {
 	}
 }
 
-// A link of 4000 packets/s takes 250 µs for each, whatever its length, and says what it could
-// have carried in packets.
+// TestPacketRate checks that a link of 4000 packets/s takes 250 µs for each, for any length, and reports its capacity
+// in packets.
 func TestPacketRate(t *testing.T) {
 	c := line(func(l *topology.Link) { l.Rate = unit.LinkRate{Packets: 4000} })
 	c.Warmup, c.Duration = 100*unit.Millisecond, 350*unit.Millisecond
@@ -258,8 +259,8 @@ func TestPacketRate(t *testing.T) {
 	}
 }
 
-// Frames that are damaged, fragments or of no flow belong to none; those of a flow to it, in
-// both directions, whatever their port numbers share.
+// TestFlowTable_IdentifiesFramesOfFlows checks that damaged frames, fragments and foreign frames belong to no flow.
+// Frames of a flow belong to it, in both directions, also with shared port numbers.
 func TestFlowTable_IdentifiesFramesOfFlows(t *testing.T) {
 	c, _, script := both(t)
 	for i := range uint16(3000) {
@@ -339,7 +340,7 @@ func (d *plane) parse(p *packet.Packet) {
 	}
 }
 
-// What it costs to parse a frame and to know its flow among a thousand.
+// BenchmarkParse measures parsing a frame and finding its flow among a thousand.
 func BenchmarkParse(b *testing.B) {
 	c, _, script := both(b)
 	for i := range uint16(1000) {

@@ -109,8 +109,8 @@ func to(t *testing.T, c *Config, mac [6]byte, port uint16) []byte {
 	return b
 }
 
-// Frames for the hosts' own addresses are taken at their stamps, in order, and pauses; those for the kernel's are not.
-// What leaves is late by what the clock says.
+// TestHostIO checks that frames for the hosts' own addresses are received at their stamps, in order, with pauses, and
+// those for the kernel's are not. Sent frames are late by the clock's lateness.
 func TestHostIO(t *testing.T) {
 	now := unit.Time(0)
 	s, e, g, c := stand(t, &now)
@@ -149,7 +149,7 @@ func TestHostIO(t *testing.T) {
 	}
 }
 
-// The hosts' end, their failure and that of a ring end their I/O.
+// TestHostIOEnds checks that the hosts' end, their failure and a ring's failure end their I/O.
 func TestHostIOEnds(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(e *scriptedEdge, g *script)
@@ -177,7 +177,7 @@ func TestHostIOEnds(t *testing.T) {
 	}
 }
 
-// A frame that rings do not take at once is offered again; what went wrong is told.
+// TestHostIORetries checks that a frame that rings refuse is offered again, and failures are reported.
 func TestHostIORetries(t *testing.T) {
 	now := unit.Time(1)
 	s, e, g, _ := stand(t, &now)
@@ -208,7 +208,8 @@ func TestHostIORetries(t *testing.T) {
 	}
 }
 
-// The data plane gives a flow between hosts of Weir's own to their addresses, and any other packet to the kernel's.
+// TestOwnAddresses checks that the data plane gives a flow between hosts of Weir to their addresses, and any other
+// packet to the kernel's.
 func TestOwnAddresses(t *testing.T) {
 	c, now := dumbbell(), unit.Time(0)
 	c.Flows = []Flow{{Src: 0, Dst: 2, SrcPort: 1, DstPort: 2, Version: 4, Proto: packet.ProtoUDP, Own: true,
@@ -238,7 +239,7 @@ func TestOwnAddresses(t *testing.T) {
 	}
 }
 
-// Rehearse refuses what the lab refuses.
+// TestBadRehearsals checks that Rehearse refuses what the lab refuses.
 func TestBadRehearsals(t *testing.T) {
 	c := dumbbell()
 	never := func(func(int, unit.Time, *packet.Packet)) (Edge, func() any, error) {

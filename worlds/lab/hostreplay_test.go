@@ -80,8 +80,8 @@ func rewritten(frames []trace.Frame) []byte {
 	return b
 }
 
-// Hosts that are made anew and given what a capture has do the same at the same times; the capture says which frames
-// were late, and when they were taken.
+// TestReplayHosts checks that new hosts with a capture's frames do the same at the same times. The capture records
+// which frames were late, and when they were received.
 func TestReplayHosts(t *testing.T) {
 	c, capture, x := hostsRun(t, 0)
 	got, err := againHosts(t, c, capture)
@@ -140,7 +140,7 @@ func TestReplayHosts(t *testing.T) {
 	}
 }
 
-// Where there was no room for more, what is there is compared.
+// TestReplayHostsCut checks that a capture that ran out of room is compared up to there.
 func TestReplayHostsCut(t *testing.T) {
 	c, capture, x := hostsRun(t, 500)
 	got, err := againHosts(t, c, capture)
@@ -149,7 +149,7 @@ func TestReplayHostsCut(t *testing.T) {
 	}
 }
 
-// A capture that is damaged, or of other hosts, is an error with its place.
+// TestBadHostCaptures: a capture that is damaged, or of other hosts, is an error with its place.
 func TestBadHostCaptures(t *testing.T) {
 	c, capture, _ := hostsRun(t, 0)
 	for want, change := range map[string]func(f []trace.Frame) []trace.Frame{

@@ -19,7 +19,8 @@ func (l *leak) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	return dataplane.Accept
 }
 
-// The data plane accounts for every packet at the begin and the end of the measured part, as the simulator does.
+// TestPlane_AccountsForEveryPacket: the data plane accounts for every packet at the begin and the end of the measured
+// part, as the simulator does.
 func TestPlane_AccountsForEveryPacket(t *testing.T) {
 	for _, c := range []struct {
 		name  string

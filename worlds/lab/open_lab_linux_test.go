@@ -38,7 +38,7 @@ func openShaped(t testing.TB, mtu int) *Network {
 	return l
 }
 
-// Interfaces are as the data plane needs them.
+// TestOpen_ConfiguresInterfaces: interfaces are as the data plane needs them.
 func TestOpen_ConfiguresInterfaces(t *testing.T) {
 	l := openShaped(t, 4000)
 	check := func(name string, mac [6]byte) func(conn *rtnl.Conn) error {
@@ -156,7 +156,7 @@ func ended(t testing.TB, pid int) {
 	})
 }
 
-// However a lab ends, nothing of it stays, and nothing of others goes.
+// TestNetwork_RemovesOnlyItsOwnAtEnd checks that for any end of a lab, no part of it remains, and other parts stay.
 func TestNetwork_RemovesOnlyItsOwnAtEnd(t *testing.T) {
 	needRoot(t)
 	bystander, _ := open(t, "") // a living lab
@@ -210,8 +210,8 @@ func TestNetwork_RemovesOnlyItsOwnAtEnd(t *testing.T) {
 	}
 }
 
-// Labs of several processes that live at one time have numbers of their own: each is leased by a lock that ends with
-// its process, however that ends. Cleaning up removes only what the dead one has left.
+// TestNumbersAreLeased checks that labs of simultaneous processes have separate numbers: each is leased by a lock that
+// ends with its process in any case. Cleaning up removes only the dead process's parts.
 func TestNumbersAreLeased(t *testing.T) {
 	needRoot(t)
 	number := func(name string) string { return strings.SplitN(strings.TrimPrefix(name, netns.Prefix), "-", 2)[0] }
@@ -261,7 +261,7 @@ func TestNumbersAreLeased(t *testing.T) {
 	}
 }
 
-// A namespace that has a host's name already is an error that leaves both as they were.
+// TestNameClash checks that a namespace that already has a host's name is an error that leaves both unchanged.
 func TestNameClash(t *testing.T) {
 	needRoot(t)
 	c := shaped("")
@@ -292,7 +292,7 @@ func TestNameClash(t *testing.T) {
 	}
 }
 
-// A data plane that cannot be started says why.
+// TestNoDataPlane checks that a data plane that cannot start reports the reason.
 func TestNoDataPlane(t *testing.T) {
 	l := openShaped(t, 0)
 	for command, want := range map[string]string{
@@ -305,7 +305,7 @@ func TestNoDataPlane(t *testing.T) {
 	}
 }
 
-// A data plane lives longer than the thread from which Start was called (PR_SET_PDEATHSIG).
+// TestStartingThread: a data plane lives longer than the thread from which Start was called (PR_SET_PDEATHSIG).
 func TestStartingThread(t *testing.T) {
 	l := openShaped(t, 0)
 	var (

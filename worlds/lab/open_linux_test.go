@@ -11,7 +11,7 @@ import (
 	"weir/internal/testkit"
 )
 
-// What the kernel's errors mean is said.
+// TestExplainError_NamesMissingFeature checks that the kernel's errors are explained.
 func TestExplainError_NamesMissingFeature(t *testing.T) {
 	for err, want := range map[error]string{
 		unix.EPERM: "CAP_NET_ADMIN", unix.EOPNOTSUPP: "CONFIG_VETH", unix.EAFNOSUPPORT: "CONFIG_IPV6",

@@ -9,10 +9,9 @@ import (
 	"testing"
 )
 
-// The data plane's packet path is one thread's and knows no clock: no goroutine, channel or
-// select, nothing of package time, sync, os or net, and no map but what is made at the start
-// (issue "The lab": no goroutine, channel or allocation per packet). Its allocations are
-// TestNoAllocationPerPacket's.
+// TestPacketPath checks that the data plane's packet path runs on one thread without a clock: no goroutine, channel or
+// select, no function of package time, sync, os or net, and only maps made at the start (issue "The lab": no goroutine,
+// channel or allocation per packet). TestNoAllocationPerPacket checks its allocations.
 func TestPacketPath(t *testing.T) {
 	for _, name := range []string{"plane.go", "queuewatch.go", "flows.go", "../live/plane.go", "../live/hostport.go",
 		"../live/txqueue.go", "../live/departures.go", "../live/bridge.go"} {

@@ -81,8 +81,8 @@ func datagram(t testing.TB, c *Config, seq int64, size int32) []byte {
 	return b
 }
 
-// Frames arrive when links and delays say, whenever the thread runs: 1514 bytes at 100 and
-// at 50 Mb/s are 121.12 and 242.24 µs, 5 ms each.
+// TestEventTime checks that frames arrive at the times of links and delays, whenever the thread runs: 1514 bytes at 100
+// and at 50 Mb/s are 121.12 and 242.24 µs, 5 ms each.
 func TestEventTime(t *testing.T) {
 	for _, step := range []unit.Time{unit.Microsecond, 777 * unit.Microsecond, unit.Second} {
 		t.Run(fmt.Sprint("steps of ", step), func(t *testing.T) {
@@ -116,8 +116,8 @@ func TestEventTime(t *testing.T) {
 	}
 }
 
-// What is no packet is counted and dropped; what cannot leave waits, and is given up at
-// last; measures are those of the measured part.
+// TestPlane_CountsUnsendableFrames checks that invalid packets are counted and dropped. Frames that cannot be sent
+// wait, and are given up at last. Measures are those of the measured part.
 func TestPlane_CountsUnsendableFrames(t *testing.T) {
 	c, now := dumbbell(), unit.Time(0)
 	c.Lead, c.Warmup, c.Duration = unit.Millisecond, 20*unit.Millisecond, 40*unit.Millisecond
@@ -184,7 +184,8 @@ func TestPlane_CountsUnsendableFrames(t *testing.T) {
 	}
 }
 
-// A stamp that is older than what has happened counts as now: time never runs back.
+// TestPlane_TakesOldStampsAsPresent checks that a stamp older than the last event counts as the present: time never
+// runs back.
 func TestPlane_TakesOldStampsAsPresent(t *testing.T) {
 	c, now := dumbbell(), 5*unit.Millisecond
 	d, gates := memory(t, c, &now)
@@ -202,8 +203,8 @@ func TestPlane_TakesOldStampsAsPresent(t *testing.T) {
 	}
 }
 
-// A run is disturbed by frames that are lost, by lateness and waits that can have changed what is measured, and by
-// steps of the clock; by nothing else, such as what the hypervisor takes without a wait.
+// TestReport_DisturbedNamesReasons checks that only lost frames, lateness and waits that can have changed measures, and
+// steps of the clock disturb a run. Other events do not, such as CPU time that the hypervisor takes without a wait.
 func TestReport_DisturbedNamesReasons(t *testing.T) {
 	for _, x := range []struct {
 		change func(r *Report)
@@ -245,8 +246,8 @@ func TestReport_DisturbedNamesReasons(t *testing.T) {
 	}
 }
 
-// Hosts that waited for a processor can have done something else for so long and a round trip each time, where that is
-// longer than what buffers cover.
+// TestWaitedShare checks that hosts that waited for a processor can have changed their traffic for that time and a
+// round trip each time, where that is longer than the buffers cover.
 func TestWaitedShare(t *testing.T) {
 	for _, x := range []struct {
 		length unit.Time
@@ -298,8 +299,8 @@ func waits(length unit.Time, within, before int) func(r *Report) {
 	}
 }
 
-// Waits count once where they, or the round trips after them, are on top of each other, in any order, and only within
-// the measured part.
+// TestDisturbedTime: waits count once where they, or the round trips after them, are on top of each other, in any
+// order, and only within the measured part.
 func TestDisturbedTime(t *testing.T) {
 	const ms = unit.Millisecond
 	for _, x := range []struct {
@@ -339,8 +340,8 @@ func TestDisturbedTime(t *testing.T) {
 	}
 }
 
-// A stall is the longest time between that at which something was to happen, an event or a
-// frame that came in, and the step in which it did.
+// TestPlane_RecordsLongestStall checks that a stall is the longest time between the due time of an event or frame and
+// its step.
 func TestPlane_RecordsLongestStall(t *testing.T) {
 	step := func(d *plane, now *unit.Time, at unit.Time) {
 		*now = at
@@ -373,8 +374,8 @@ func TestPlane_RecordsLongestStall(t *testing.T) {
 	}
 }
 
-// Whatever is lost or damaged outside of the experiment's network is an error of the run, by
-// its number (issue "The lab": frames larger than a slot, partial checksums, ring losses).
+// TestErrorsOfRun checks that frames lost or damaged outside of the experiment's network are an error of the run, by
+// number (issue "The lab": frames larger than a slot, partial checksums, ring losses).
 func TestErrorsOfRun(t *testing.T) {
 	for want, change := range map[string]func(r *Report){
 		"1 frames did not fit into a ring":                 func(r *Report) { r.Gates.RingLost = 1 },
@@ -478,7 +479,8 @@ var configs = []struct {
 	config func() *Config
 }{{"plain", dumbbell}, {"measured", measured}, {"tallied", tallied}, {"captured", captured}}
 
-// No packet costs an allocation, whatever is measured; a capture's room grows by whole slabs.
+// TestNoAllocationPerPacket checks that no packet allocates memory, for any measures. A capture's room grows by whole
+// slabs.
 func TestNoAllocationPerPacket(t *testing.T) {
 	for _, x := range configs {
 		c, now := x.config(), unit.Time(0)
@@ -506,7 +508,7 @@ func TestNoAllocationPerPacket(t *testing.T) {
 	}
 }
 
-// What a packet costs from one kernel to the other, without the kernels.
+// BenchmarkPacket measures a packet from one kernel to the other, without the kernels.
 func BenchmarkPacket(b *testing.B) {
 	for _, x := range configs {
 		b.Run(x.name, func(b *testing.B) {

@@ -29,7 +29,8 @@ func init() {
 	}
 }
 
-// What TestRecordings_ReplayIdentically replays can be recorded anew, in a real lab: half a second of real TCP.
+// TestRecordings_CanBeMadeAgain checks that the recordings of TestRecordings_ReplayIdentically can be made again, in a
+// real lab: half a second of real TCP.
 func TestRecordings_CanBeMadeAgain(t *testing.T) {
 	for _, x := range recordings {
 		t.Run(x.name, func(t *testing.T) {

@@ -85,9 +85,10 @@ func readRecording(t testing.TB, name string) []byte {
 	return b
 }
 
-// A switch that gets what a real switch of the lab got from real kernels, at the times of the kernel's stamps, sends
-// the same frames in the same order at the same picoseconds, with the same drops and marks; one with another parameter
-// does not. So does the whole data plane with gates in memory, whenever its thread gets to run.
+// TestRecordings_ReplayIdentically replays the frames that a real switch of the lab received from real kernels, at the
+// times of the kernel's stamps. The switch sends the same frames in the same order at the same picoseconds, with the
+// same drops and marks; one with another parameter does not. So does the complete data plane with gates in memory,
+// whenever its thread runs.
 func TestRecordings_ReplayIdentically(t *testing.T) {
 	for _, x := range recordings {
 		t.Run(x.name, func(t *testing.T) {

@@ -130,10 +130,9 @@ func send(l *lab.Network, c *lab.Config, flows []lab.Flow, length time.Duration)
 	return sums, errors.Join(errs...)
 }
 
-// Figure 5's switch with ABC, under real TCP of both clients, gives the same frames when what
-// it got is replayed through the simulator's switch: tens of thousands, byte for byte. One
-// with a q_base of a packet less does not. The flows' packets are known by the kernel's
-// frames.
+// TestReplayTCP replays figure 5's switch with ABC, under real TCP of both clients, through the simulator's switch. It
+// gives the same frames: tens of thousands, byte for byte. One with a q_base of a packet less does not. The kernel's
+// frames identify the flows' packets.
 func TestReplayTCP(t *testing.T) { realtime.Test(t, replayTCP) }
 
 func replayTCP(t *realtime.Try) {
@@ -210,8 +209,8 @@ func happening() *lab.Config {
 	return c
 }
 
-// Events of links happen when they are to, with real traffic: no more goes through than the
-// rate of the time, and nothing arrives when the link is down.
+// TestDataPlane_AppliesLinkEvents checks that events of links happen at their times, with real traffic: the throughput
+// is at most the present rate, and no frame arrives while the link is down.
 func TestDataPlane_AppliesLinkEvents(t *testing.T) { realtime.Test(t, eventsOfLinks) }
 
 func eventsOfLinks(t *realtime.Try) {
@@ -245,7 +244,7 @@ func eventsOfLinks(t *realtime.Try) {
 	}
 }
 
-// A data plane that dies in the middle of a run is noticed at once, with what it said.
+// TestDataPlane_ReportsItsDeath checks that a data plane that dies during a run is noticed at once, with its output.
 func TestDataPlane_ReportsItsDeath(t *testing.T) {
 	lab.NeedRoot(t)
 	c := happening()

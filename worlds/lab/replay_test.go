@@ -220,7 +220,7 @@ func write(all []trace.Frame, keep func(f *trace.Frame) bool) []byte {
 	return b
 }
 
-// A capture without room ends there, and says so; what it has can be replayed.
+// TestCaptureCut checks that a capture without room ends there and reports it. Its part can be replayed.
 func TestCaptureCut(t *testing.T) {
 	c := configuration(t, fmt.Sprintf(dumbbell, "[forward]"))
 	c.Capture = &lab.Capture{Switches: []string{"s*"}, Limit: 2_000_000}
@@ -240,8 +240,7 @@ func TestCaptureCut(t *testing.T) {
 	}
 }
 
-// Weir's own reader of traces takes a capture: what goes out and what comes in, not what
-// happens to ports.
+// TestCaptureIsTrace checks that Weir's own reader of traces reads a capture: frames in and out, not events at ports.
 func TestCaptureIsTrace(t *testing.T) {
 	c := configuration(t, fmt.Sprintf(dumbbell, "[forward]"))
 	c.Capture = &lab.Capture{Switches: []string{"s1"}}
@@ -274,7 +273,8 @@ func TestCaptureIsTrace(t *testing.T) {
 	}
 }
 
-// What is no capture of the switch, or a damaged one, is an error that names the place.
+// TestBadCapture checks that a file that is no capture of the switch, or a damaged one, is an error that names the
+// place.
 func TestBadCapture(t *testing.T) {
 	c := configuration(t, fmt.Sprintf(dumbbell, "[forward]"))
 	c.Capture = &lab.Capture{Switches: []string{"s1"}}

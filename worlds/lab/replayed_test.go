@@ -13,9 +13,9 @@ import (
 	"weir/worlds/lab"
 )
 
-// What came in at a switch of the lab, replayed through the simulator's switch, gives the same
-// frames, byte for byte, in the same order and at the same picoseconds, whenever the lab's
-// thread got to run. A switch that differs a little, or gets one frame less, does not.
+// TestReplay_MatchesCapturedSwitch checks that the frames into a switch of the lab, replayed through the simulator's
+// switch, give the same frames, byte for byte, in the same order and at the same picoseconds, whenever the lab's thread
+// ran. A switch with a small difference, or with one frame less, does not.
 func TestReplay_MatchesCapturedSwitch(t *testing.T) {
 	for _, x := range switches {
 		t.Run(x.name, func(t *testing.T) {

@@ -129,8 +129,8 @@ const (
 	server = 2
 )
 
-// Datagrams of both versions of IP go through two links and back: 10 ms and what sending
-// 50 bytes takes, four times.
+// TestNetwork_ReturnsDatagramsAfterDelay checks that datagrams of both versions of IP pass two links and back: 10 ms
+// and the time to send 50 bytes, four times.
 func TestNetwork_ReturnsDatagramsAfterDelay(t *testing.T) { realtime.Test(t, datagramsReturn) }
 
 func datagramsReturn(t *realtime.Try) {
@@ -206,8 +206,8 @@ func oversleeps(length time.Duration) time.Duration {
 	return time.Since(start) - length
 }
 
-// A data plane that has nothing to do sleeps, and has the least timer slack (PR_SET_TIMERSLACK,
-// prctl(2)) on the thread that it runs on.
+// TestDataPlane_SleepsWhenIdle checks that an idle data plane sleeps, and has the minimum timer slack
+// (PR_SET_TIMERSLACK, prctl(2)) on its thread.
 func TestDataPlane_SleepsWhenIdle(t *testing.T) { realtime.Test(t, sleeps) }
 
 func sleeps(t *realtime.Try) {
@@ -239,8 +239,8 @@ func sleeps(t *realtime.Try) {
 	}
 }
 
-// An idle network is as late as its links are, and hardly more: below 0.5 ms for 99 % of
-// pings, if nothing disturbs the machine.
+// TestNetwork_PingsAreHardlyLate checks that an idle network is little later than its links: below 0.5 ms for 99 % of
+// pings, if the machine is not disturbed.
 func TestNetwork_PingsAreHardlyLate(t *testing.T) {
 	needRoot(t)
 	for _, how := range []string{"50", "200"} {
@@ -430,8 +430,8 @@ func idleTimes(t testing.TB) (idle, all uint64) {
 	return idle, all
 }
 
-// One flow of unmodified TCP at 50 and at 200 Mb/s and 5 ms each way carries the frames'
-// share of payload, 1448 of 1514 bytes, within 0.3 % if nothing disturbs the machine.
+// TestShapedGoodput checks that one flow of unmodified TCP at 50 and at 200 Mb/s and 5 ms each way carries the frames'
+// share of payload, 1448 of 1514 bytes, within 0.3 % if the machine is not disturbed.
 func TestShapedGoodput(t *testing.T) {
 	needRoot(t)
 	for _, how := range []string{"50", "200"} {
@@ -457,8 +457,8 @@ func TestShapedGoodput(t *testing.T) {
 	}
 }
 
-// Links that are as good as none: how much goes through depends on the machine (weir bench switch
-// has the bars), but not that every frame is one that the data plane can take.
+// TestNetwork_UnshapedFramesAreValid checks links without limits: every frame is valid for the data plane. The
+// throughput depends on the machine (weir bench switch has the bounds).
 func TestNetwork_UnshapedFramesAreValid(t *testing.T) {
 	needRoot(t)
 	realtime.Test(t, func(try *realtime.Try) {

@@ -55,8 +55,8 @@ func threads(t testing.TB, pid int) (all []thread) {
 	return all
 }
 
-// The kernel schedules the data plane as it was told to, one thread of it; its report says so. Threads of this process
-// keep away from processors that are its own, until the network is closed.
+// TestSchedule_AppliesToDataPlane checks that the kernel schedules the data plane as configured, one thread of it, as
+// its report confirms. Threads of this process avoid its processors until the network is closed.
 func TestSchedule_AppliesToDataPlane(t *testing.T) {
 	needRoot(t)
 	had, err := live.ListCores()

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// proc(5): user, nice, system, idle, iowait, irq, softirq, steal, guest, guest_nice.
+// TestCPUTimes checks the fields of proc(5): user, nice, system, idle, iowait, irq, softirq, steal, guest, guest_nice.
 func TestCPUTimes(t *testing.T) {
 	for _, x := range []struct {
 		line        string

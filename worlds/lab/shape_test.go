@@ -7,10 +7,10 @@ import (
 	"weir/core/unit"
 )
 
-// A host's kernel sends frames at the rate of the link's serialiser: as many bytes a second, with the framing's
-// overhead and least frame, or the same time for each frame. A full frame always fits into the burst, and two never do
-// where the link is slow, so that what TCP sends as one is cut into segments. Below 25 Mb/s two segments take a
-// millisecond, and each is sent on its own.
+// TestLimitOfLink checks that a host's kernel sends frames at the rate of the link's serialiser: the same bytes a
+// second, with the framing's overhead and minimum frame, or the same time for each frame. A full frame always fits into
+// the burst, and two never do where the link is slow, so TCP's large sends are cut into segments. Below 25 Mb/s two
+// segments take a millisecond, and each is sent separately.
 func TestLimitOfLink(t *testing.T) {
 	const room = DefaultMTU + packet.EthernetHeader
 	for _, name := range []string{"l2", "wire"} {

@@ -161,9 +161,9 @@ var formats = []struct {
 	hops int
 }{{"hpcc", 5}, {"int-md", 16}, {"ioam", 5}, {"ioam-gafni", 5}, {"ifa", 16}, {"ifa-ext", 16}}
 
-// What leaves the lab's switches is, by the specifications, what the ports knew when each frame left: with payload of
-// TCP, of UDP and of RDMA, over IPv4 and IPv6, after 1 to 5 hops and after more than there is room for. All lengths
-// and sums are right, which Decode checks, and nothing else of a frame has changed.
+// TestTelemetryOnTheWire checks by the specifications that telemetry on the lab's links has the ports' values at each
+// frame's departure: with payload of TCP, of UDP and of RDMA, over IPv4 and IPv6, after 1 to 5 hops and after more than
+// there is room for. All lengths and sums are right, which Decode checks, and no other part of a frame has changed.
 func TestTelemetryOnTheWire(t *testing.T) {
 	for _, f := range formats {
 		for _, hops := range []int{1, 2, 3, 4, 5, f.hops + 2} {
@@ -299,8 +299,9 @@ func record(k *snapshot, format string, speeds []int64) wiretest.Hop {
 	return h
 }
 
-// A record that would make a frame longer than the MTU of the next link is not added: INT says so by its flag M, IFA
-// by the hop limit. Frames that have room from the sender on, and those that are too long already, pass as they are.
+// TestTelemetryOverflows checks that a record that would make a frame longer than the MTU of the next link is not
+// added: INT reports it by its flag M, IFA by the hop limit. Frames with room from the sender on, and those that are
+// already too long, pass unchanged.
 func TestTelemetryOverflows(t *testing.T) {
 	const hops, mtu = 3, 1400
 	for _, f := range formats {

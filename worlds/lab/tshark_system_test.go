@@ -88,9 +88,9 @@ func traced(t testing.TB, c *Config, seq int64, kind uint32, words, each, hops i
 	return frame
 }
 
-// Every field of IOAM that tshark knows is, in the frames that a capture of the lab has of its switches, what their
-// ports knew: of the traces that Weir's senders ask for, and of one that asks for all that RFC 9197 has. tshark finds
-// nothing malformed, and no wrong checksum.
+// TestTsharkReadsTheLab checks that every field of IOAM that tshark supports has the ports' values, in the frames of a
+// capture of the lab's switches: for the traces that Weir's senders request, and for one with all data of RFC 9197.
+// tshark finds no malformed packet and no wrong checksum.
 func TestTsharkReadsTheLab(t *testing.T) {
 	testkit.RequireProgram(t, "tshark", "tshark")
 	for _, x := range []struct {

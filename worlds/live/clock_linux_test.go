@@ -8,8 +8,8 @@ import (
 	"weir/core/unit"
 )
 
-// A step of the clock is noticed once, in either direction, and stamps from before and
-// after it are near now all the same; time itself goes on.
+// TestClockSteps checks that a step of the clock is noticed once, in either direction, and stamps before and after it
+// are still near the present. Time itself continues.
 func TestClockSteps(t *testing.T) { synctest.Test(t, clockSteps) }
 
 func clockSteps(t *testing.T) {
@@ -45,8 +45,8 @@ func clockSteps(t *testing.T) {
 	}
 }
 
-// A stamp that is far after the last reading is right if time has gone on meanwhile: a thread
-// that stood still finds frames that came one after the other, not all at once.
+// TestStampsAfterAStall checks that a stamp far after the last reading is right if time has passed meanwhile: a stalled
+// thread finds frames that arrived one after the other, not all at once.
 func TestStampsAfterAStall(t *testing.T) { synctest.Test(t, stampsAfterAStall) }
 
 func stampsAfterAStall(t *testing.T) {

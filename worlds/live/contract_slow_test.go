@@ -4,5 +4,5 @@ package live
 
 import "testing"
 
-// The contract with eight random schedules of the thread.
+// TestContractSeeds: the contract with eight random schedules of the thread.
 func TestContractSeeds(t *testing.T) { contract(t, 8) }

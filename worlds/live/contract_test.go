@@ -127,9 +127,8 @@ func equalSeq(want, got []int64) bool {
 	return true
 }
 
-// The plane's packet path passes the contract that every driver passes, whenever its thread
-// gets to run: packets walk in event time.
-// TestContractSeeds has more times at which the thread gets to run.
+// TestPlane_PassesDriverContract: the plane's packet path passes the contract that every driver passes, whenever its
+// thread gets to run: packets walk in event time. TestContractSeeds has more times at which the thread gets to run.
 func TestPlane_PassesDriverContract(t *testing.T) { contract(t, 3) }
 
 // contract runs the contract with two schedules of the thread and the given number of random ones.

@@ -28,7 +28,8 @@ func (frames) Parse(unit.Time, packet.PortID, *packet.Packet) error { return nil
 func (frames) Deparse(*packet.Packet) error                         { return nil }
 func (frames) Opposite(*packet.Packet) uint32                       { return 0 }
 
-// A bridge sends frames on when their last bit would have left at the port's rate, in the event time of the stamps.
+// ExampleNewBridge forwards frames when their last bit would have left at the port's rate, in the event time of the
+// stamps.
 func ExampleNewBridge() {
 	now := unit.Time(0)
 	l2, _ := packet.FramingByName("l2")

@@ -9,8 +9,8 @@ import (
 	"weir/core/unit"
 )
 
-// A thread sleeps until something is due or comes in; it looks at its descriptors at least every 10 ms when it has no
-// time to sleep, and a run that is over comes first.
+// TestPoller_SleepsUntilDue checks that a thread sleeps until an event is due or a frame arrives. It checks its
+// descriptors at least every 10 ms without time to sleep, and a finished run goes first.
 func TestPoller_SleepsUntilDue(t *testing.T) {
 	pipe := func() (r, w *os.File) {
 		t.Helper()

@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// Whatever the kind and however many processors there are, something is left to all other threads: SCHED_FIFO never has
-// all processors, nobody waits for a processor that is not there, and on one processor all are nice.
+// TestDivideCores_LeavesCoresToOthers checks for any kind and number of processors that some are left to all other
+// threads. SCHED_FIFO never has all processors, no thread waits for a missing processor, and on one processor all are
+// nice.
 func TestDivideCores_LeavesCoresToOthers(t *testing.T) {
 	for n := 1; n <= 5; n++ {
 		var cores []int

@@ -10,8 +10,8 @@ import (
 	"weir/core/unit"
 )
 
-// A flow that comes after others begins when all of them have arrived, and not before
-// its own start; what could never begin is an error, and what does not begin is listed.
+// TestRun_StartsFlowAfterOthersArrive checks that a flow with predecessors begins when all of them have arrived, and
+// not before its own start. A flow that could never begin is an error, and one that does not begin is listed.
 func TestRun_StartsFlowAfterOthersArrive(t *testing.T) {
 	with := func(change func(c *Config)) (*outcome.Result, error) {
 		c := config(t, 1, func(c *Config) {

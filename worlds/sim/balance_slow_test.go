@@ -4,19 +4,19 @@ package sim
 
 import "testing"
 
-// Balancers with more seeds.
+// TestBalanceSeeds: balancers with more seeds.
 func TestBalanceSeeds(t *testing.T) { balance(t, 3, anyTree) }
 
-// Every balancer on both trees.
+// TestBalancersSameResultFull: every balancer on both trees.
 func TestBalancersSameResultFull(t *testing.T) { balancersSameResult(t, anyTree) }
 
 // anyTree accepts every balancer on every tree.
 func anyTree(*balancer, int) bool { return true }
 
-// A slow link with more seeds and flows.
+// TestAsymmetryFull: a slow link with more seeds and flows.
 func TestAsymmetryFull(t *testing.T) { asymmetry(t, 3, 400) }
 
-// A link of either end of the tree fails.
+// TestBalancersLinkFailureFull: a link of either end of the tree fails.
 func TestBalancersLinkFailureFull(t *testing.T) {
 	balancersLinkFailure(t, anyTree, "first leaf", "last leaf")
 }

@@ -166,7 +166,7 @@ func runConfig(t testing.TB, c *Config) *outcome.Result {
 	return r
 }
 
-// With every balancer all that is sent arrives, on two tiers and on three.
+// TestBalancersDeliver: with every balancer all that is sent arrives, on two tiers and on three.
 func TestBalancersDeliver(t *testing.T) {
 	for _, tree := range trees {
 		for _, b := range balancers(tree.tiers) {
@@ -185,8 +185,8 @@ func TestBalancersDeliver(t *testing.T) {
 	}
 }
 
-// The same seed gives the same result with the balancers that make packets or change them,
-// whatever the windows and in whatever form packets cross the links.
+// TestBalancersSameResult checks that the same seed gives the same result with the balancers that make or change
+// packets, for any windows and any form of packets on the links.
 func TestBalancersSameResult(t *testing.T) { balancersSameResult(t, highest) }
 
 // highest reports whether a balancer supports no more tiers than the given ones. Tests that run each balancer once
@@ -261,8 +261,8 @@ func jain(t testing.TB, n *topology.Network, r *outcome.Result) float64 {
 	return sum / count
 }
 
-// Balancers by flowlet do not reorder as long as paths differ by less than the gap
-// (LetFlow §3, CONGA §3.4, HULA §3.4), and each balances uplinks better than ECMP does.
+// TestBalancers_SpreadBetterThanECMP checks that balancers by flowlet do not reorder as long as paths differ by less
+// than the gap (LetFlow §3, CONGA §3.4, HULA §3.4), and each balances uplinks better than ECMP.
 func TestBalancers_SpreadBetterThanECMP(t *testing.T) { balance(t, 1, highest) }
 
 // balance runs every balancer with the given number of seeds on the trees that covers accepts.
@@ -297,8 +297,8 @@ func balance(t *testing.T, seeds int, covers func(b *balancer, tiers int) bool) 
 	}
 }
 
-// CONGA §2.4, §5.2.2: where a link of one spine is slow, ECMP sends it its equal share; CONGA and
-// HULA (§5.2) send it what it can carry, and flows are done sooner.
+// TestBalancers_FollowUnequalLinks checks CONGA §2.4 and §5.2.2: where a link of one spine is slow, ECMP sends it its
+// equal share. CONGA and HULA (HULA §5.2) send it a load within its capacity, and flows end sooner.
 func TestBalancers_FollowUnequalLinks(t *testing.T) { asymmetry(t, 1, 250) }
 
 // asymmetry runs every balancer with the given number of seeds, and of flows in each run.
@@ -362,9 +362,9 @@ func asymmetry(t *testing.T, seeds, flows int) {
 	}
 }
 
-// HULA §3.3, §5.3: after a link has failed, at a leaf or beyond, HULA and CONGA send nothing into
-// it any more, and use it again when it is back; ECMP, which learns of nothing, goes on. Every host sends to the other
-// half, so that the link of any leaf is the first for some and beyond others.
+// TestBalancersLinkFailure checks HULA §3.3 and §5.3: after a link has failed, at a leaf or beyond, HULA and CONGA no
+// longer use it, and use it again when it returns. ECMP, without notice, continues. Every host sends to the other half,
+// so the link of any leaf is the first for some and beyond others.
 func TestBalancersLinkFailure(t *testing.T) { balancersLinkFailure(t, highest, "last leaf") }
 
 // balancersLinkFailure takes down a link of each of the given leaves, on the trees that covers accepts.
@@ -430,8 +430,8 @@ func balancersLinkFailure(t *testing.T, covers func(b *balancer, tiers int) bool
 	}
 }
 
-// HULA §4: in a leaf-spine network probes take probe size × ToRs / (period × rate) of a link. In
-// three tiers, where every path has its own, it is so with forward: best.
+// TestHulaLoad checks HULA §4: in a leaf-spine network probes use probe size × ToRs / (period × rate) of a link. In
+// three tiers, where every path has its own, so it is with forward: best.
 func TestHulaLoad(t *testing.T) {
 	for _, tree := range trees {
 		n := networkOf(t, tree.family, tree.given)
@@ -479,7 +479,7 @@ func sentBytes(r *outcome.Result) (bytes uint64) {
 	return bytes
 }
 
-// CONGA §3.1: the header is there between leaves, and counts there, in every framing; hosts
+// TestCongaHeaderBytes checks CONGA §3.1: the header exists between leaves, and counts there, in every framing. Hosts
 // neither pay for it nor see it.
 func TestCongaHeaderBytes(t *testing.T) {
 	for _, framing := range packet.Framings {
@@ -512,7 +512,7 @@ func TestCongaHeaderBytes(t *testing.T) {
 	}
 }
 
-// The balancers that know fat trees only say what keeps a network from being one.
+// TestBalancersNeedTrees checks that balancers that support only fat trees report why a network is none.
 func TestBalancersNeedTrees(t *testing.T) {
 	for _, b := range []balancer{{Scheme: hula.Scheme()}, {Scheme: conga.Scheme()}} {
 		c := &Config{Wiring: wiring.Config{Network: networkOf(t, "dumbbell", map[string]string{"hosts": "2",

@@ -66,9 +66,9 @@ func boltPath(t testing.TB, given ...string) *Config {
 	return c
 }
 
-// A sender that another one joins at line rate reacts within a round trip, by the switch's word; by acknowledgements it
-// does a round trip later, and the queue is longer by what comes meanwhile. When the other is gone, the queue is,
-// too, and the link is used again within two round trips.
+// TestBolt_ReactsWithinRoundTrip checks that a sender reacts to another that starts at line rate within a round trip,
+// by the switch's notice. By acknowledgements it reacts a round trip later, and the queue is longer by the arrivals
+// meanwhile. When the other ends, so does the queue, and the link is used again within two round trips.
 func TestBolt_ReactsWithinRoundTrip(t *testing.T) {
 	type figures struct {
 		first unit.Time // from the other's start to the first reduction
@@ -114,7 +114,7 @@ func TestBolt_ReactsWithinRoundTrip(t *testing.T) {
 	}
 }
 
-// Result and trace are the same with packets as bytes, whatever the windows of the run are.
+// TestBoltSame checks that result and trace are the same with packets as bytes, for any windows of the run.
 func TestBoltSame(t *testing.T) {
 	for _, given := range [][]string{nil, {"src", "false"}} {
 		sameInEveryForm(t, fmt.Sprint("given ", given), mainForms, func(change func(*Config)) *Config {

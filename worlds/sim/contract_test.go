@@ -102,13 +102,14 @@ func driver(window unit.Time) dataplanetest.ScriptRunner {
 	}
 }
 
-// The simulator's fabric passes the contract that every driver passes.
+// TestFabric_PassesDriverContract: the simulator's fabric passes the contract that every driver passes.
 func TestFabric_PassesDriverContract(t *testing.T) {
 	dataplanetest.CheckContract(t, driver(0))
 	dataplanetest.CheckContract(t, driver(100*unit.Nanosecond))
 }
 
-// Fused lists, and packets that need no queue, are on the fabric what they are by hooks.
+// TestFabric_FusedListsMatchHooks checks that fused lists, and packets without a queue, give the same results on the
+// fabric as by hooks.
 func TestFabric_FusedListsMatchHooks(t *testing.T) {
 	schemes := []dataplane.Scheme{ecmp.Scheme(), ecn.Scheme(), inband.Scheme(), pfc.Scheme(), sharedbuffer.Scheme()}
 	for _, window := range []unit.Time{0, 100 * unit.Nanosecond} {

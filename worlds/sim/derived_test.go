@@ -27,8 +27,8 @@ var publishedTimes = []struct {
 	{hula.Scheme(), map[string]unit.Time{"probe": 200 * unit.Microsecond, "gap": 100 * unit.Microsecond}},
 }
 
-// Runs without times are those with the published times over 100 us of the tree's round trip, from 1 to 100 Gb/s, at a
-// tenth and fifty times the delay, and other stated times change them.
+// TestDerivedTimes checks that runs without times equal those with the published times over 100 us of the tree's round
+// trip, from 1 to 100 Gb/s, at a tenth and fifty times the delay. Other stated times change them.
 func TestDerivedTimes(t *testing.T) {
 	for _, x := range publishedTimes {
 		moved := 0
@@ -62,7 +62,8 @@ func TestDerivedTimes(t *testing.T) {
 	}
 }
 
-// A derived period of HULA's probes leaves 95 % of the slowest link to other packets, however many leaves probe.
+// TestDerivedProbesLeaveRoom checks that a derived period of HULA's probes leaves 95 % of the slowest link to other
+// packets, for any number of leaves that probe.
 func TestDerivedProbesLeaveRoom(t *testing.T) {
 	for _, leaves := range []int{8, 100} {
 		n := networkOf(t, "leaf_spine", map[string]string{"leaves": fmt.Sprint(leaves), "spines": "2", "hosts": "1",

@@ -89,8 +89,8 @@ func (x *cable) drive(t *testing.T) *outcome.Result {
 	return x.edge.Result()
 }
 
-// Hosts that are driven from outside do what they do in a simulated network: a link between two hosts that is outside
-// is no other than one that is inside, to the event.
+// TestEdge_MatchesSimulatedNetwork checks that hosts that are driven from outside do the same as in a simulated
+// network: a link between two hosts outside equals one inside, to the event.
 func TestEdge_MatchesSimulatedNetwork(t *testing.T) {
 	all := transports()
 	delete(all, "window") // its packets are no frames
@@ -134,7 +134,7 @@ func text(v any) string {
 	return string(b)
 }
 
-// Flows that others carry are not there.
+// TestEdgeCarries checks that flows that others carry are absent.
 func TestEdgeCarries(t *testing.T) {
 	c := pair(t, transports()["rdma"], 4)
 	c.Flows[3].After = nil
@@ -150,7 +150,7 @@ func TestEdgeCarries(t *testing.T) {
 	}
 }
 
-// What a host of these cannot take is not taken: frames of others, damaged ones, those behind the end.
+// TestEdgeStrays checks that a host here refuses frames of others, damaged ones, and those after the end.
 func TestEdgeStrays(t *testing.T) {
 	x := &cable{}
 	var err error
@@ -184,7 +184,7 @@ func TestEdgeStrays(t *testing.T) {
 	}
 }
 
-// A configuration that these hosts cannot be is refused.
+// TestBadEdges: a configuration that these hosts cannot be is refused.
 func TestBadEdges(t *testing.T) {
 	for name, change := range map[string]func(c *Config) []bool{
 		"warm-up": func(c *Config) []bool { c.Warmup = c.Duration; return nil },

@@ -15,7 +15,7 @@ import (
 	"weir/worlds/sim"
 )
 
-// A host sends 100 kB as datagrams through a switch to another.
+// Example sends 100 kB as datagrams from one host through a switch to another.
 func Example() {
 	n := &topology.Network{Nodes: []topology.Node{{Name: "a"}, {Name: "s", Switch: true}, {Name: "b"}}}
 	for _, host := range []int{0, 2} {

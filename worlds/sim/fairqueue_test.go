@@ -60,9 +60,9 @@ func crowd(t testing.TB, fair *tm.FQ, rates []unit.Rate, payloads []int32) *Conf
 	return c
 }
 
-// Floods of any rate and packet size get equal shares of the link in frames' bytes, and a
-// sparse flow neither waits for them nor loses anything; first in, first out gives by
-// what each sends, and the sparse flow waits as long as all.
+// TestFairQueueing checks that floods of any rate and packet size get equal shares of the link in frames' bytes, and a
+// sparse flow neither waits for them nor loses packets. First in, first out gives shares by sent bytes, and the sparse
+// flow waits as long as all.
 func TestFairQueueing(t *testing.T) {
 	rates := []unit.Rate{400 * unit.Mbps, 3 * unit.Gbps, 800 * unit.Mbps, 300 * unit.Mbps, 5 * unit.Gbps, 600 * unit.Mbps}
 	payloads := []int32{1472, 1472, 100, 700, 300, 1200}
@@ -111,8 +111,8 @@ type seen struct {
 
 func (s seen) SetSeed(seed uint32) { *s.seeds = append(*s.seeds, seed) }
 
-// Fair queues give the same trace with packets as bytes and in any window; marks go with
-// them. The seed of the hash is the run's, for each port another.
+// TestFairQueueingSame checks that fair queues give the same trace with packets as bytes and in any window, including
+// marks. The seed of the hash is the run's, different for each port.
 func TestFairQueueingSame(t *testing.T) {
 	build := func(change func(*Config)) *Config {
 		c := config(t, 1, nil)

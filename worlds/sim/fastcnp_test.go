@@ -65,9 +65,9 @@ func longPath(t testing.TB, program dataplane.Scheme, given ...string) *Config {
 	return c
 }
 
-// A long path: the switch's CNP comes within the time that the queue needs to grow and the way
-// to the sender, the receiver's a round trip later; the queue shows it. With marks besides
-// both come. No data is marked otherwise.
+// TestFastCNP checks a long path: the switch's CNP arrives within the time that the queue needs to grow and the way to
+// the sender, and the receiver's a round trip later, as the queue shows. With marks in addition both arrive. Otherwise
+// no data is marked.
 func TestFastCNP(t *testing.T) {
 	type figures struct {
 		first unit.Time // when both rates are below the line's
@@ -119,7 +119,7 @@ func TestFastCNP(t *testing.T) {
 	}
 }
 
-// Result and trace are the same with packets as bytes, whatever the windows.
+// TestFastCNPSame checks that result and trace are the same with packets as bytes, for any windows.
 func TestFastCNPSame(t *testing.T) {
 	for _, given := range [][]string{nil, {"mark", "true", "signed", "true", "at", "enqueue"}} {
 		sameInEveryForm(t, fmt.Sprint("given ", given), mainForms, func(change func(*Config)) *Config {

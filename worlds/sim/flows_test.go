@@ -108,8 +108,8 @@ func oneByOne(t testing.TB, make build, n int) (*Config, *made) {
 	return c, m
 }
 
-// Ends are made once each, when their flow begins, and are given back: of thousands of flows, a few at a time, there
-// are never many. The outcome is that of ends which were there from the beginning and stayed.
+// TestEndsAreGivenBack checks that ends are made once each, when their flow begins, and are returned: of thousands of
+// flows, a few at a time, there are never many. The outcome equals that of ends that exist from the start and stay.
 func TestEndsAreGivenBack(t *testing.T) { endsAreGivenBack(t, 800) }
 
 // endsAreGivenBack runs the given number of flows of each transport.
@@ -151,7 +151,8 @@ func endsAreGivenBack(t *testing.T, flows int) {
 	}
 }
 
-// A packet of a flow whose ends were given back is a mistake of the simulator, which ends the run.
+// TestLatePacketIsAMistake checks that a packet of a flow with returned ends is a mistake of the simulator, which ends
+// the run.
 func TestLatePacketIsAMistake(t *testing.T) {
 	c, _ := oneByOne(t, transports()["window"], 300)
 	c.sweeps = 1
@@ -176,7 +177,8 @@ func TestLatePacketIsAMistake(t *testing.T) {
 	}
 }
 
-// Of the flows that are over when the measured part begins nothing is left in it, and of those under way what comes.
+// TestOutcomeIsOfTheMeasuredPart checks that finished flows are not in the measured part, and flows in progress count
+// their later arrivals.
 func TestOutcomeIsOfTheMeasuredPart(t *testing.T) {
 	with := func(sweeps int) *outcome.Result {
 		c, _ := oneByOne(t, transports()["tcp"], 400)

@@ -68,8 +68,8 @@ func allReduce(t testing.TB, hosts, iterations int) outcome.Job {
 	return j
 }
 
-// Messages exist from their start to their end: their places go to others, so that a run takes no more of them when it
-// has ten times as many messages.
+// TestMessagesEnd checks that messages exist from their start to their end. Others reuse their places, so a run with
+// ten times as many messages uses no more.
 func TestMessagesEnd(t *testing.T) {
 	const hosts = 8
 	grown := func(iterations int) (places int) {
@@ -94,7 +94,7 @@ func TestMessagesEnd(t *testing.T) {
 	}
 }
 
-// A step of the ring is a frame that goes over two links; iterations follow each other at once.
+// TestJobTimes checks that a step of the ring is a frame over two links. Iterations follow each other at once.
 func TestJobTimes(t *testing.T) {
 	const hosts, tx, delay = 4, 1042 * 8 * unit.Nanosecond, unit.Microsecond
 	j := allReduce(t, hosts, 3)
@@ -130,9 +130,9 @@ func aligned(t testing.TB, iterations int, period unit.Time) outcome.Job {
 	return j
 }
 
-// With a period all ranks begin an iteration at one time: the first multiple that is the shortest delay of a link or
-// more after the last rank has ended the iteration before. Each takes as long as a single one, and windows change
-// nothing.
+// TestJobAligned checks that with a period all ranks begin an iteration at one time: the first multiple that is at
+// least the shortest delay of a link after the last rank has ended the previous iteration. Each takes as long as a
+// single one, and windows make no difference.
 func TestJobAligned(t *testing.T) {
 	const delay = unit.Microsecond
 	single, err := Run(around(t, 4, aligned(t, 1, 0)))
@@ -167,7 +167,7 @@ func TestJobAligned(t *testing.T) {
 	}
 }
 
-// A run that ends while ranks are at the barrier names them.
+// TestJobCutAtBarrier: a run that ends while ranks are at the barrier names them.
 func TestJobCutAtBarrier(t *testing.T) {
 	c := around(t, 4, aligned(t, 5, 10*unit.Millisecond))
 	c.Duration = 15 * unit.Millisecond
@@ -182,7 +182,7 @@ func TestJobCutAtBarrier(t *testing.T) {
 	}
 }
 
-// A message to the rank's own host takes a nanosecond, and no network.
+// TestToItself checks that a message to the rank's own host takes a nanosecond, and no network.
 func TestToItself(t *testing.T) {
 	b := job.NewBuilder("x")
 	b.BeginRank()
@@ -194,7 +194,7 @@ func TestToItself(t *testing.T) {
 	}
 }
 
-// A job that waits for ever ends the run, and one that is cut says so.
+// TestMessageEndpointFactory checks that a job that waits forever ends the run, and one that is cut reports it.
 func TestMessageEndpointFactory(t *testing.T) {
 	b := job.NewBuilder("x")
 	b.BeginRank()
@@ -210,7 +210,7 @@ func TestMessageEndpointFactory(t *testing.T) {
 	}
 }
 
-// What a run with jobs cannot have.
+// TestJobsRefused checks the settings that a run with jobs refuses.
 func TestJobsRefused(t *testing.T) {
 	for want, change := range map[string]func(c *Config){
 		"4 ranks but 3 hosts":       func(c *Config) { c.Jobs[0].Hosts = c.Jobs[0].Hosts[:3] },

@@ -29,8 +29,9 @@ func (a *at) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	return dataplane.Accept
 }
 
-// Every packet is delivered, dropped with a reason, or in the network: a program that loses one, makes one from
-// nothing, or changes its length while it waits ends the run, which names the switch.
+// TestRun_AccountsForEveryPacket checks that every packet is delivered, dropped with a reason, or in the network. A
+// program that loses one, makes one from no packet, or changes its length while it waits ends the run, which names the
+// switch.
 func TestRun_AccountsForEveryPacket(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -112,7 +113,8 @@ func TestConservedBytes(t *testing.T) {
 	}
 }
 
-// Mistakes of the world itself are found as well: at a host, on a link, in the pool, in a buffer's count.
+// TestConservedEverywhere: mistakes of the world itself are found as well: at a host, on a link, in the pool, in a
+// buffer's count.
 func TestConservedEverywhere(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -160,7 +162,8 @@ type idle struct{ clock }
 
 func (*idle) Idle() bool { return true }
 
-// What only repeats itself does not keep a run going; what might do something does.
+// TestRun_EndsOnIdleRepetition checks that events that only repeat themselves do not keep a run alive, and events with
+// possible effects do.
 func TestRun_EndsOnIdleRepetition(t *testing.T) {
 	run := func(program dataplane.Program, change func(*Config)) *outcome.Result {
 		c := config(t, 1, nil)
@@ -219,7 +222,7 @@ func TestRun_EndsOnIdleRepetition(t *testing.T) {
 	}
 }
 
-// A flow that comes after one that does not arrive waits for that one.
+// TestWaitsForFlow checks that a flow after one that does not arrive waits for it.
 func TestWaitsForFlow(t *testing.T) {
 	c := config(t, 1, nil)
 	c.Flows = nil

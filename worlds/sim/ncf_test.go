@@ -39,7 +39,7 @@ func feedback(t testing.TB, c *Config, given ...string) {
 	}
 }
 
-// With NCF, too, packets as fields and as bytes, any window, and one group give the same result
+// TestSameResultNCF checks that with NCF packets as fields and as bytes, any window, and one group give the same result
 // and the same trace, over RDMA and UDP, IPv4 and IPv6, with NACKs of every cause.
 func TestSameResultNCF(t *testing.T) {
 	sameWithNCF(t, 300*unit.Microsecond, map[string]func(t testing.TB, c *Config){"udp": func(testing.TB, *Config) {},
@@ -91,12 +91,13 @@ func withNCF(t testing.TB, seed uint64, duration unit.Time, transport func(testi
 	}
 }
 
-// And over TCP, whose senders take the NACKs.
+// TestSameResultNCFTCP checks the same over TCP, with senders that accept NACKs.
 func TestSameResultNCFTCP(t *testing.T) {
 	sameWithNCF(t, 300*unit.Microsecond, map[string]func(t testing.TB, c *Config){"tcp": connections})
 }
 
-// So do copies of ACKs with ECE, which are packets of the flow's other end that a switch makes.
+// TestSameResultEchoes checks the same with copies of ACKs with ECE, which are packets of the flow's other end that a
+// switch makes.
 func TestSameResultEchoes(t *testing.T) { sameResultEchoes(t, 300*unit.Microsecond) }
 
 // sameResultEchoes compares forms of runs with copies of ACKs, and checks that drops are notified.

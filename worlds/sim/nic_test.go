@@ -10,9 +10,9 @@ import (
 	"weir/core/unit"
 )
 
-// A host's NIC serves its queue pairs round robin, one packet each; an acknowledgement goes
-// before them all (HPCC simulator); a class that PFC has paused is left out, the
-// others go on, and it comes back with its turn.
+// TestHost_ServesQueuePairsRoundRobin checks that a host's NIC serves its queue pairs round robin, one packet each,
+// with acknowledgements before them all (HPCC simulator). A class that PFC has paused is skipped, the others continue,
+// and it returns with its turn.
 func TestHost_ServesQueuePairsRoundRobin(t *testing.T) {
 	c := &Config{Wiring: wiring.Config{Seed: 1, Network: leafSpine(2, 1, unit.Length{})}, Duration: unit.Second}
 	lossless(t, c, 4, []string{"alpha", "0"}, nil)

@@ -63,8 +63,8 @@ func withHook(c *Config, h hook) {
 	}
 }
 
-// The second of six datagrams waits in a lower class until the others, which come within
-// the 833.6 µs that the first one takes, are gone: it comes four places late.
+// TestReorderingInNetwork checks reordering: the second of six datagrams waits in a lower class until the others, which
+// arrive within the 833.6 µs of the first one, have departed. It arrives four places late.
 func TestReorderingInNetwork(t *testing.T) {
 	c := chain(func(c *Config) {
 		c.Ordering = true
@@ -91,8 +91,8 @@ func TestReorderingInNetwork(t *testing.T) {
 	}
 }
 
-// A switch answers every datagram by a notice, of which its own program drops each third when
-// it is injected, and lets pass what is sent. One takes 5.12 µs to the host, and 1 ms.
+// TestRun_CountsNoticesAndDelays checks a switch that answers every datagram by a notice. Its own program drops each
+// third when it is injected, and passes the sent ones. One takes 5.12 µs to the host, and 1 ms.
 func TestRun_CountsNoticesAndDelays(t *testing.T) {
 	notice := func(env *dataplane.Env, of *packet.Packet) *packet.Packet {
 		n := env.NewPacket()
@@ -246,8 +246,8 @@ func TestOnset_FindsFirstReduction(t *testing.T) {
 	}
 }
 
-// In flight is half of the script's window: 50, 45, 0. Nothing is less than 45, and in flight
-// falls where the window has no limit.
+// TestOnsetInFlight checks that the flight is half of the script's window: 50, 45, 0. No value is below 45, and the
+// flight falls where the window has no limit.
 func TestOnsetInFlight(t *testing.T) {
 	const ms = unit.Millisecond
 	for _, inFlight := range []bool{false, true} {
@@ -268,7 +268,7 @@ func TestOnsetInFlight(t *testing.T) {
 	}
 }
 
-// What was in flight at the warm-up's end counts, and nothing before it.
+// TestPeakAfterWarmup checks that the flight at the warm-up's end counts, and no earlier one.
 func TestPeakAfterWarmup(t *testing.T) {
 	c := chain(func(c *Config) { c.Warmup = 10 * unit.Millisecond; c.Peaks = true })
 	script(c, step{at: unit.Millisecond, window: 90}, step{at: 2 * unit.Millisecond, window: 50},
@@ -282,7 +282,7 @@ func TestPeakAfterWarmup(t *testing.T) {
 	}
 }
 
-// Who looks changes nothing.
+// TestObservedSame checks that an observer changes no result.
 func TestObservedSame(t *testing.T) {
 	run := func(observe bool) string {
 		r, err := Run(config(t, 3, func(c *Config) {

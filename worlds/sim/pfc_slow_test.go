@@ -4,8 +4,8 @@ package sim
 
 import "testing"
 
-// More random networks with headroom.
+// TestLosslessFull: more random networks with headroom.
 func TestLosslessFull(t *testing.T) { losslessRuns(t, 150) }
 
-// More random networks that may lock up.
+// TestDeadlockIsOneFull: more random networks that may lock up.
 func TestDeadlockIsOneFull(t *testing.T) { deadlockIsOne(t, 120) }

@@ -129,10 +129,10 @@ func bursts(t testing.TB, seed uint64, headroom ...string) (*Config, *[]*sharedb
 	return c, buffers
 }
 
-// With the headroom that pfc reckons nothing is ever lost, whatever the network, rates,
-// delays, jitter, triggers and bursts; every flow ends; the books balance all the time and
-// are empty at the end. Without headroom many of the same runs lose packets.
-func TestPFC_LosesNothingWithHeadroom(t *testing.T) { losslessRuns(t, 60) }
+// TestPFC_LosesNoPacketWithHeadroom checks that with the headroom that pfc calculates no packet is ever lost, for any
+// network, rates, delays, jitter, triggers and bursts. Every flow ends, and the books always balance and are empty at
+// the end. Without headroom many of the same runs lose packets.
+func TestPFC_LosesNoPacketWithHeadroom(t *testing.T) { losslessRuns(t, 60) }
 
 // losslessRuns checks the given number of random networks.
 func losslessRuns(t *testing.T, runs int) {
@@ -172,8 +172,8 @@ func losslessRuns(t *testing.T, runs int) {
 	t.Logf("%d of %d runs lose without headroom; %d pauses with it", lost, runs, pauses)
 }
 
-// The bound is tight: on a link of 100 Gb/s and 5 µs, 2·delay·rate are 125,000 bytes; with a
-// headroom of this much less a frame the burst loses, with that of pfc it does not.
+// TestTightHeadroom checks that the bound is tight: on a link of 100 Gb/s and 5 µs, 2·delay·rate are 125,000 bytes.
+// With that headroom less a frame the burst loses packets, with pfc's it does not.
 func TestTightHeadroom(t *testing.T) {
 	for _, x := range []struct {
 		headroom []string
@@ -224,8 +224,8 @@ func ring(t testing.TB, n int, flow ...string) *Config {
 	return c
 }
 
-// Five switches hold each other: the run ends at once and names the cycle, in its order,
-// with pauses of either kind. Four hold the cycle's rest; a chain does not lock up.
+// TestRun_NamesCycleOfDeadlock checks a cycle of five switches that pause each other: the run ends at once and names
+// the cycle, in its order, with pauses of either kind. Four leave the cycle open; a chain does not lock up.
 func TestRun_NamesCycleOfDeadlock(t *testing.T) {
 	for _, kind := range []string{"until_resumed", "quanta"} {
 		t.Run(kind, func(t *testing.T) {
@@ -282,8 +282,8 @@ func TestRun_NamesCycleOfDeadlock(t *testing.T) {
 	}
 }
 
-// What is called a deadlock never moves again, and what never moves again is called one:
-// random networks are watched every 2 µs. In a tree there is none, however many ports are held.
+// TestDeadlockIsOne checks on random networks, watched every 2 µs, that a reported deadlock never moves again, and that
+// queues that never move again are reported. In a tree there is none, for any number of paused ports.
 func TestDeadlockIsOne(t *testing.T) { deadlockIsOne(t, 60) }
 
 // deadlockIsOne watches the given number of networks, half of which are rings.
@@ -349,8 +349,8 @@ func deadlockIsOne(t *testing.T, networks int) {
 	t.Logf("%d networks lock up, %d do not", locked, free)
 }
 
-// A Resume frame that is lost wedges a pause that lasts until it comes: the run says which
-// class starves. A pause of some quanta ends by itself.
+// TestLostResume checks that a lost Resume frame blocks a pause that lasts until it arrives: the run names the starved
+// class. A pause of some quanta ends by itself.
 func TestLostResume(t *testing.T) {
 	for _, kind := range []string{"until_resumed", "quanta"} {
 		t.Run(kind, func(t *testing.T) {
@@ -394,7 +394,8 @@ func TestLostResume(t *testing.T) {
 	}
 }
 
-// A class that strict priority leaves nothing is the reason why its flow is unfinished.
+// TestRun_NamesStarvedQueue checks that a class starved by strict priority is the reported reason of its unfinished
+// flow.
 func TestRun_NamesStarvedQueue(t *testing.T) {
 	c := &Config{Wiring: wiring.Config{Seed: 1, Network: leafSpine(2, 1, unit.Length{})}, Duration: 20 * unit.Millisecond,
 		UntilDone: true}
@@ -411,8 +412,8 @@ func TestRun_NamesStarvedQueue(t *testing.T) {
 	}
 }
 
-// With PFC, too, the result is the same whatever the windows are and in whatever form
-// packets cross links; the observer sees the same pauses, each node's in order.
+// TestSameResultPFC checks that with PFC the result is the same for any windows and any form of packets on links. The
+// observer sees the same pauses, each node's in order.
 func TestSameResultPFC(t *testing.T) {
 	for seed := range uint64(6) {
 		run := func(change func(*Config)) string {
@@ -489,8 +490,8 @@ func TestSameResultPFC(t *testing.T) {
 	}
 }
 
-// Two classes at 1:3 share a link of 10 Gb/s like that while both have enough to send, and
-// each has all of it while the other is idle. The class travels from the host in the DSCP.
+// TestClassesShare: two classes at 1:3 share a link of 10 Gb/s like that while both have enough to send, and each has
+// all of it while the other is idle. The class travels from the host in the DSCP.
 func TestClassesShare(t *testing.T) {
 	c := &Config{Wiring: wiring.Config{Seed: 1, Network: leafSpine(3, 1, unit.Length{})}, Duration: 45 * unit.Millisecond,
 		Warmup: unit.Millisecond}

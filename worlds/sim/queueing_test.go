@@ -101,8 +101,8 @@ func waiting(t *testing.T, load float64, packets int) (mean, half float64) {
 	return mean, t99 * math.Sqrt(squares/49/50)
 }
 
-// Pollaczek and Khinchine: the mean wait in an M/D/1 queue is ρ/(2(1 − ρ)) service
-// times. The full version, with narrow intervals, is in the slow suite.
+// TestMD1 checks Pollaczek and Khinchine: the mean wait in an M/D/1 queue is ρ/(2(1 − ρ)) service times. The full
+// version, with narrow intervals, is in the slow suite.
 func TestMD1(t *testing.T) {
 	for _, load := range []float64{0.5, 0.8} {
 		mean, half := waiting(t, load, 400_000)

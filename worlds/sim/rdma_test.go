@@ -63,8 +63,7 @@ func queuePairs(t testing.TB, c *Config) {
 	}
 }
 
-// The same result in every form holds with queue pairs, too: echoes, NACKs, CNPs,
-// classes.
+// TestSameResultRDMA: the same result in every form holds with queue pairs, too: echoes, NACKs, CNPs, classes.
 func TestSameResultRDMA(t *testing.T) { sameResultRDMA(t, 0, 1500*unit.Microsecond, endForms) }
 
 // sameResultRDMA compares forms of a run with queue pairs, and checks that it loses packets and ends flows.

@@ -117,8 +117,8 @@ func transcript(t testing.TB, c *Config) string {
 	return string(b)
 }
 
-// The same configuration gives the same result, whatever the execution windows are
-// and in whatever form packets cross the links.
+// TestSameResult checks that the same configuration gives the same result, for any execution windows and any form of
+// packets on the links.
 func TestSameResult(t *testing.T) {
 	for seed := range uint64(3) {
 		want := transcript(t, config(t, seed, nil))
@@ -157,8 +157,8 @@ func connections(t testing.TB, c *Config) {
 	}
 }
 
-// The same holds with TCP: retransmissions, SACK, ECN, pacing, IPv4 and IPv6, and
-// sequence numbers that wrap.
+// TestSameResultTCP checks the same with TCP: retransmissions, SACK, ECN, pacing, IPv4 and IPv6, and sequence numbers
+// that wrap.
 func TestSameResultTCP(t *testing.T) { sameResultTCP(t, 0, 2*unit.Millisecond, endForms) }
 
 // sameResultTCP compares forms of a run with TCP, and checks that it loses packets and ends flows.
@@ -188,8 +188,8 @@ func sameResultTCP(t *testing.T, seed uint64, duration unit.Time, forms []form) 
 	}
 }
 
-// A host that is added, and sends nothing, does not shift the others' random
-// numbers: streams are by name.
+// TestNamedStreams checks that an additional host without traffic does not shift the others' random numbers: streams
+// are by name.
 func TestNamedStreams(t *testing.T) {
 	drops := func(extra bool) string {
 		c := config(t, 3, func(c *Config) {
@@ -209,7 +209,7 @@ func TestNamedStreams(t *testing.T) {
 	}
 }
 
-// How a run ends, and what is unfinished.
+// TestRun_ReportsEndAndUnfinishedFlows checks the reported end of a run and its unfinished flows.
 func TestRun_ReportsEndAndUnfinishedFlows(t *testing.T) {
 	finite := func(change func(*Config)) *outcome.Result {
 		c := config(t, 1, nil)
@@ -277,7 +277,7 @@ func TestRun_ReportsEndAndUnfinishedFlows(t *testing.T) {
 	}
 }
 
-// What cannot be is an error.
+// TestBadConfigurations checks that impossible configurations are errors.
 func TestBadConfigurations(t *testing.T) {
 	for want, change := range map[string]func(*Config){
 		"duration":              func(c *Config) { c.Duration = 0 },
@@ -299,7 +299,7 @@ func TestBadConfigurations(t *testing.T) {
 	}
 }
 
-// No packet costs an allocation once queues, rings and heaps have grown.
+// TestNoAllocationPerPacket: no packet costs an allocation once queues, rings and heaps have grown.
 func TestNoAllocationPerPacket(t *testing.T) {
 	c := config(t, 1, func(c *Config) { c.Watches = nil; c.Duration = 10 * unit.Second })
 	s, err := New(c)
@@ -317,8 +317,8 @@ func TestNoAllocationPerPacket(t *testing.T) {
 	}
 }
 
-// PFC between a switch and a host's NIC: while class 0 is paused the host sends
-// nothing, and nothing is lost.
+// TestHostObeysPause checks PFC between a switch and a host's NIC: while class 0 is paused the host sends no packet,
+// and none is lost.
 func TestHostObeysPause(t *testing.T) {
 	c := config(t, 1, nil)
 	s, err := New(c)

@@ -21,8 +21,8 @@ func (n *noted) Receive(now unit.Time, p *packet.Packet) bool {
 	return n.Endpoint.Receive(now, p)
 }
 
-// What would arrive during a stall arrives at its end, all else when it did; a stall within
-// another makes it longer.
+// TestStalls_DelayArrivalsToTheirEnd checks that arrivals during a stall arrive at its end, and all others on time. A
+// stall within another extends it.
 func TestStalls_DelayArrivalsToTheirEnd(t *testing.T) {
 	arrivals := func(s Stalls, change func(c *Config)) []unit.Time {
 		c := chain(change)
@@ -68,7 +68,7 @@ func TestStalls_DelayArrivalsToTheirEnd(t *testing.T) {
 	}
 }
 
-// Gaps are exponentially distributed: of mean Every, and a share of 1/e is longer.
+// TestStallGaps: gaps are exponentially distributed: of mean Every, and a share of 1/e is longer.
 func TestStallGaps(t *testing.T) {
 	const n = 20_000
 	x := newStalling(&Config{Wiring: wiring.Config{Seed: 3}, Stalls: Stalls{Every: unit.Second, Length: 1}})

@@ -13,7 +13,8 @@ import (
 	"weir/core/unit"
 )
 
-// Hosts are divided by what their flows carry, neighbours together; switches go where most of their neighbours are.
+// TestDivideNodes_KeepsNeighboursTogether checks that hosts are divided by their flows' load, neighbours together.
+// Switches go to the part of the majority of their neighbours.
 func TestDivideNodes_KeepsNeighboursTogether(t *testing.T) {
 	n := &topology.Network{}
 	for range 8 {
@@ -76,7 +77,7 @@ func TestDivideNodes_KeepsNeighboursTogether(t *testing.T) {
 	}
 }
 
-// Packets that die elsewhere than where they are made come back.
+// TestGatherThreads_ReturnsPackets checks that packets that die on another thread than they were made on return.
 func TestGatherThreads_ReturnsPackets(t *testing.T) {
 	r := &Simulation{threads: []*thread{{}, {}}}
 	for range 100 {
@@ -94,8 +95,8 @@ func TestGatherThreads_ReturnsPackets(t *testing.T) {
 	}
 }
 
-// What is traced of a run, in either form of packets, where a run stands when it is stopped, and when one is over do
-// not depend on how many threads there are, fewer or more than cores. (.ci/race has this test, as it is short.)
+// TestThreadsTracedAndStopped checks that a run's trace, in either form of packets, its state when it is stopped, and
+// its end do not depend on the number of threads, fewer or more than cores. (.ci/race has this test, as it is short.).
 func TestThreadsTracedAndStopped(t *testing.T) {
 	short := func(c *Config) { c.Duration = 400 * unit.Microsecond }
 	for name, change := range map[string]func(*Config){

@@ -34,8 +34,8 @@ func (x timed) Receive(now unit.Time, p *packet.Packet) bool {
 	return x.Endpoint.Receive(now, p)
 }
 
-// A host looks for its first timer after timers have gone only: what update takes in is the same, whatever transports,
-// pauses, stalls and losses do.
+// TestFirstTimer checks that a host searches its first timer only after timers have gone: update's result is the same
+// for any transports, pauses, stalls and losses.
 func TestFirstTimer(t *testing.T) {
 	for name, change := range map[string]func(t *testing.T, c *Config){
 		"tcp":  func(*testing.T, *Config) {},

@@ -72,9 +72,10 @@ func frames(list []trace.Record) string {
 	return b.String()
 }
 
-// A trace changes no result, and its text has the events that its records have. That its bytes depend neither on
-// windows nor on threads is for sameInEveryForm: TestSameResultTCP, TestSameResultRDMA, TestTraceSame and others.
-func TestTraceChangesNothing(t *testing.T) {
+// TestTrace_ChangesNoResult: a trace changes no result, and its text has the events that its records have. That its
+// bytes depend neither on windows nor on threads is for sameInEveryForm: TestSameResultTCP, TestSameResultRDMA,
+// TestTraceSame and others.
+func TestTrace_ChangesNoResult(t *testing.T) {
 	for name, transports := range map[string]func(testing.TB, *Config){
 		"window": func(testing.TB, *Config) {}, "mixed": mixed, "until done": untilDone,
 	} {
@@ -97,7 +98,7 @@ func TestTraceChangesNothing(t *testing.T) {
 	}
 }
 
-// Flows of windows, of TCP beside datagrams, and those that all have an end.
+// TestTraceSame checks flows of windows, of TCP next to datagrams, and flows that all have an end.
 func TestTraceSame(t *testing.T) { traceSame(t, 0, endForms) }
 
 // traceSame compares forms of three mixes of transports.
@@ -161,8 +162,8 @@ func difference(got, want string) string {
 	return fmt.Sprintf("%d lines, want %d", len(a), len(b))
 }
 
-// What a trace counts is what the run counts; queues grow and shrink by the packets
-// that the events name; times ascend.
+// TestTraceCounts checks that a trace's counts are the run's. Queues grow and shrink by the packets that the events
+// name, and times ascend.
 func TestTraceCounts(t *testing.T) {
 	for seed := range uint64(3) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { traceCounts(t, seed) })
@@ -250,7 +251,7 @@ func traceCounts(t *testing.T, seed uint64) {
 	}
 }
 
-// Only the traced ports report, and each as it does when all are traced.
+// TestTracePorts checks that only the traced ports report, and each as when all are traced.
 func TestTracePorts(t *testing.T) {
 	c := config(t, 1, nil)
 	_, all, _ := traced(t, c, "*")

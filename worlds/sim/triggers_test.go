@@ -38,8 +38,8 @@ func triggered(flows [][2]int, triggers []workload.Trigger) *Config {
 	return c
 }
 
-// A flow begins when others have ended at their senders or receivers, at once and at whatever host, so that nothing
-// but the trigger's kind decides; threads, windows and bytes as fields change nothing.
+// TestTriggers_StartFlowsAtOnce checks that a flow begins when others have ended at their senders or receivers, at once
+// and at any host, so only the trigger's kind decides. Threads, windows and bytes as fields make no difference.
 func TestTriggers_StartFlowsAtOnce(t *testing.T) {
 	flows := [][2]int{{0, 2}, {0, 3}, {1, 3}, {3, 1}, {2, 0}, {3, 0}, {1, 2}}
 	all := []workload.Trigger{
@@ -83,7 +83,7 @@ func TestTriggers_StartFlowsAtOnce(t *testing.T) {
 	}
 }
 
-// What a trigger cannot be about is an error.
+// TestBadTriggers checks that impossible triggers are errors.
 func TestBadTriggers(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(c *Config)

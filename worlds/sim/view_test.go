@@ -15,7 +15,7 @@ import (
 	"weir/worlds/sim"
 )
 
-// What looks on sees how the run goes on, and the run gives the same as without.
+// TestView_ChangesNoResult checks that a view shows the run's progress, and the run gives the same result as without.
 func TestView_ChangesNoResult(t *testing.T) {
 	alone, err := sim.Run(viewed(t, nil))
 	if err != nil {

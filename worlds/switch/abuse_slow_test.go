@@ -12,8 +12,8 @@ import (
 	"weir/core/unit"
 )
 
-// Whatever an attacker sends at 80 Mb/s, a TCP user whom the file names keeps 0.8 of its half of the link. Without
-// names it does, too, unless the attacker keeps to many addresses, each of which is a user then.
+// TestEveryAbuse checks that for any attack at 80 Mb/s, a TCP user that the file names keeps 0.8 of its half of the
+// link. Without names it does, too, unless the attacker uses many addresses, each of them a user then.
 func TestEveryAbuse(t *testing.T) {
 	for _, in := range abused {
 		t.Run(in.name, func(t *testing.T) {

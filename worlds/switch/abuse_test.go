@@ -230,8 +230,8 @@ func (in *abuse) kept(t *testing.T, x *Attack) {
 	}
 }
 
-// Whatever an attacker sends at 80 Mb/s, a TCP user whom the file names keeps 0.8 of its half of the link. Here attacks
-// of each kind are tried; TestEveryAbuse has them all.
+// TestAttacks_LeaveNamedUserItsShare checks that for attacks of each kind at 80 Mb/s, a TCP user that the file names
+// keeps 0.8 of its half of the link. TestEveryAbuse has all attacks.
 func TestAttacks_LeaveNamedUserItsShare(t *testing.T) {
 	for name, attacks := range map[string][]string{
 		"named":                {"IPv4 longer than its frame", "changing sources of IPv4"},
@@ -250,7 +250,8 @@ func TestAttacks_LeaveNamedUserItsShare(t *testing.T) {
 	}
 }
 
-// A victim of attacks that are none gets the link: the arena itself costs nothing.
+// TestArena_GivesVictimTheLink checks that a victim of harmless traffic gets the link: the arena itself costs no
+// throughput.
 func TestArena_GivesVictimTheLink(t *testing.T) {
 	a := newArena(t, abused[0].file, nil, 4)
 	a.until(attackFrom)

@@ -8,8 +8,8 @@ import (
 	"weir/internal/testkit/frametest"
 )
 
-// On an access link whose users are behind a port, a user's acknowledgements do not have the activity of the
-// download that they are of: while another user overloads the uplink, they pass.
+// TestUsers_AcknowledgementsPassOverload checks an access link with users behind a port. A user's acknowledgements do
+// not have their download's activity: while another user overloads the uplink, they pass.
 func TestUsers_AcknowledgementsPassOverload(t *testing.T) {
 	const access = `
 ports:

@@ -119,9 +119,9 @@ switch: [forward]
 metrics: none
 `
 
-// Three ports learn (IEEE 802.1Q §8.7): who is not known, and groups, are sent to all others; who is
-// known, to where it was seen last, in its VLAN; and again to all after 300 s. What is for the
-// side that it came from goes nowhere.
+// TestForward_LearnsAddresses checks that three ports learn (IEEE 802.1Q §8.7). Frames to unknown addresses and groups
+// are sent to all others, frames to known ones to the last port in their VLAN, and to all again after 300 s. Frames for
+// their own side are not forwarded.
 func TestForward_LearnsAddresses(t *testing.T) {
 	b := newBench(t, decode(t, three))
 	tagged := func(f []byte, vlan uint16) []byte {
@@ -185,8 +185,8 @@ func TestForward_LearnsAddresses(t *testing.T) {
 	to2(1, 1)
 }
 
-// Whoever sends with others' addresses, from other ports, takes nothing from them, however many addresses it has
-// besides: those displace no address of another port.
+// TestLearningIsFair checks that a sender with others' addresses, from other ports, takes no entries from them, for any
+// number of further addresses: those displace no address of another port.
 func TestLearningIsFair(t *testing.T) {
 	f := &forward{ports: 3, table: make([]macEntry, macSets*macWays), seed: 1}
 	const honest = 500
@@ -211,8 +211,8 @@ func TestLearningIsFair(t *testing.T) {
 	}
 }
 
-// The table of a bridge is bounded: of more addresses than it holds, nearly all of the last are known. Each displaces
-// one of its own port, of which a set has more or less.
+// TestLearningIsBounded checks that the table of a bridge is bounded: of more addresses than entries, nearly all of the
+// last are stored. Each displaces one of its own port, of which a set has more or less.
 func TestLearningIsBounded(t *testing.T) {
 	f := &forward{ports: 3, table: make([]macEntry, macSets*macWays), seed: 1}
 	for i := range uint64(100_000) {
@@ -229,8 +229,8 @@ func TestLearningIsBounded(t *testing.T) {
 	}
 }
 
-// A frame that leaves by several ports counts as its user's at each: as bytes where the queue takes it, as a loss where
-// it does not, whichever comes first.
+// TestCountsOfCopies checks that a frame that departs by several ports counts for its user at each: as bytes where the
+// queue accepts it, as a loss where it does not, in any order.
 func TestCountsOfCopies(t *testing.T) {
 	for _, slow := range []string{"b", "c"} {
 		t.Run(slow, func(t *testing.T) {
@@ -269,9 +269,9 @@ users: {new: 0s}
 metrics: none
 `
 
-// ABC drops of a user who sends twice the link's rate, and nothing of ARP and neighbour
-// discovery, which belong to no user, however long the queue is; ECN marks, and changes
-// nothing else of a frame.
+// TestControlIsNotABC checks that ABC drops packets of a user that sends twice the link's rate, and never ARP and
+// neighbour discovery, which belong to no user, however long the queue. ECN marks, and changes no other part of a
+// frame.
 func TestControlIsNotABC(t *testing.T) {
 	b := newBench(t, decode(t, wire2))
 	arp := append([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 0, 0, 0, 0, 1, 8, 6}, make([]byte, 46)...)
@@ -334,8 +334,8 @@ func abcOf(b *bench) *p4abc.Program {
 	return nil
 }
 
-// Going over to other programs, rates and limits between two packets loses none of those
-// that wait, and ABC's activities go on.
+// TestSetPrograms_KeepsPacketsAndMeters checks that a change of programs, rates and limits between two packets loses no
+// waiting packet, and ABC's activities continue.
 func TestSetPrograms_KeepsPacketsAndMeters(t *testing.T) {
 	const before = `
 ports: {left: {interface: a}, right: {interface: b, rate: 10Mbps, buffer: 1000 packets}}
@@ -389,9 +389,9 @@ metrics: none
 	}
 }
 
-// A rate that is far too low, mended by the next reload, leaves no port dead: what is left of the frame in service
-// leaves at the new rate, and those behind it follow.
-func TestRateIsMended(t *testing.T) {
+// TestReload_FixesPortWithLowRate checks that a rate that is far too low, and fixed by the next reload, leaves no port
+// dead: the rest of the frame in service is sent at the new rate, and the next frames follow.
+func TestReload_FixesPortWithLowRate(t *testing.T) {
 	const file = `
 ports: {left: {interface: a}, right: {interface: b, rate: 50Mbps, buffer: 1000 packets}}
 switch: [forward]
@@ -417,8 +417,8 @@ metrics: none
 	}
 }
 
-// Thresholds that go by a port's rate are those of its new one after a change, although the
-// program's own parameters stay; what does not go by rates goes on as it is.
+// TestChangeOfRate checks that thresholds by a port's rate follow its new rate after a change, although the program's
+// own parameters stay. Other values do not change.
 func TestChangeOfRate(t *testing.T) {
 	const file = `
 ports: {left: {interface: a}, right: {interface: b, rate: 10Mbps, buffer: 1000 packets}}
@@ -456,7 +456,8 @@ metrics: none
 	}
 }
 
-// What comes after a switch has been asked to stop stays outside; what was in it leaves.
+// TestStopReceiving_SendsWaitingFrames checks that frames after a request to stop stay outside, and frames in the
+// switch are sent.
 func TestStopReceiving_SendsWaitingFrames(t *testing.T) {
 	b := newBench(t, decode(t, wire2))
 	for i := range 5 {
@@ -497,7 +498,7 @@ func (g *loopGate) Flush() error            { return nil }
 func (g *loopGate) Drop() int               { return 0 }
 func (g *loopGate) Counts() live.GateCounts { return live.GateCounts{} }
 
-// Carrying a frame allocates nothing, with ABC and marks, whatever kind of frame.
+// TestNoGarbage checks that carrying a frame allocates no memory, with ABC and marks, for any kind of frame.
 func TestNoGarbage(t *testing.T) {
 	c := decode(t, wire2)
 	b := &bench{users: frames.NewUsers(&c.Users, 1)}

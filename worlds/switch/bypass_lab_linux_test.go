@@ -173,9 +173,9 @@ metrics: none
 // bypassSpan is the time in which the bridge has taken over.
 const bypassSpan = time.Second
 
-// With --bypass a bridge of the kernel carries on within a second when the switch ends in order or any of its
-// processes is killed, all of them at once, too; no frame takes both ways, then or when the switch starts
-// again beside the bridge, and none goes round. Offloads are as without a bypass.
+// TestBypass_CarriesFramesWithoutSwitch checks that with --bypass a bridge of the kernel takes over within a second
+// when the switch ends in order or any of its processes is killed, also all at once. No frame uses both paths, then or
+// when the switch starts again next to the bridge, and none goes round. Offloads are as without a bypass.
 func TestBypass_CarriesFramesWithoutSwitch(t *testing.T) { realtime.Test(t, bypass) }
 
 func bypass(t *realtime.Try) {
@@ -253,8 +253,8 @@ func (w *wire) bridged(t testing.TB) {
 	})
 }
 
-// Every frame that passes the switch passes the bypass, too, but for those that no bridge forwards: pauses, and
-// what is for the neighbour alone (LACP).
+// TestBypassForwards checks that every frame that passes the switch passes the bypass, too, except those that no bridge
+// forwards: pauses, and frames only for the neighbour (LACP).
 func TestBypassForwards(t *testing.T) {
 	w := lay(t, 1500, "left", "right")
 	w.prepare = func(c *exec.Cmd) { c.Args = append(c.Args, "--bypass") }
@@ -283,7 +283,7 @@ func TestBypassForwards(t *testing.T) {
 	asks("bridge")
 }
 
-// What a bypass cannot be is refused, and a start that fails leaves no bridge behind.
+// TestBypassRefused checks that impossible bypasses are refused, and a start that fails leaves no bridge.
 func TestBypassRefused(t *testing.T) {
 	w := lay(t, 1500, "left", "right", "third")
 	none := func(name string) {

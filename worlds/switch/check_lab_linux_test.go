@@ -50,9 +50,9 @@ func (w *wire) ends(yaml string, as uint32, args ...string) (code int, said stri
 
 const taken = "interface left belongs to a running switch"
 
-// --check says what would be done and what is questionable, and changes nothing; what
-// cannot be is an error with exit code 2, at a start too, which leaves nothing behind.
-func TestCheck_ReportsAndChangesNothing(t *testing.T) {
+// TestCheck_ReportsWithoutChanges checks that --check reports the planned actions and the warnings, and changes no
+// setting. Impossible input is an error with exit code 2, also at a start, which leaves no change.
+func TestCheck_ReportsWithoutChanges(t *testing.T) {
 	w := lay(t, 1500, "left", "right", "own", "down", "loop")
 	before := w.offloads("left")
 	w.in(middle, func(c *rtnl.Conn) error {

@@ -82,8 +82,8 @@ func withDummies(t *testing.T) Schemes {
 	return s
 }
 
-// Errors have a place, what is allowed and the nearest name. The golden file has the full text of marked ones. Other
-// names of schemes and keys do not change it.
+// TestDecodeErrors checks that errors have a place, the allowed values and the nearest name. The golden file has the
+// full text of marked ones. Other names of schemes and keys do not change it.
 func TestDecodeErrors(t *testing.T) {
 	inFull := map[string]bool{}
 	full := func(text string) string { inFull[text] = true; return text }
@@ -146,7 +146,7 @@ func TestDecodeErrors(t *testing.T) {
 	}
 }
 
-// The error of an unknown name lists or counts the names that a switch's file can have.
+// TestListsOfNames: the error of an unknown name lists or counts the names that a switch's file can have.
 func TestListsOfNames(t *testing.T) {
 	var programs, schedulers []string
 	for _, x := range schemes().Programs {
@@ -182,7 +182,8 @@ func TestListsOfNames(t *testing.T) {
 	}
 }
 
-// A file that names more users than there is room for says so with its place, also if it has no key users.
+// TestTooManyNamed checks that a file with more users than there is room for is an error with its place, also without a
+// key users.
 func TestTooManyNamed(t *testing.T) {
 	var aggregates, named []string
 	for i := range 1<<16 + 1 {
@@ -211,7 +212,7 @@ type writer struct{ scheme.None }
 
 func (*writer) Telemetry([]unit.Rate) (telemetry.Format, error) { return telemetry.Format{}, nil }
 
-// What writes telemetry fits: only frames whose senders ask for it get some.
+// TestTelemetryFits checks that programs that write telemetry are allowed: only frames with a request get some.
 func TestTelemetryFits(t *testing.T) {
 	s := dataplane.Define(scheme.Scheme{Name: "int", Doc: "writes telemetry", Source: "Weir"},
 		func(site *dataplane.Site, _ writer) (*ipforward.Program, error) { return ipforward.New(site), nil })
@@ -224,7 +225,8 @@ func TestTelemetryFits(t *testing.T) {
 
 const vlans = "ports: {a: {interface: eth1}, b: {interface: eth2}}\nswitch: [forward, abc]\n"
 
-// VLANs are named one by one, in ranges and, with two tags, in pairs; users by VLAN are behind the first port.
+// TestNamedVLANs checks VLANs named one by one, in ranges and, with two tags, in pairs. Users by VLAN are behind the
+// first port.
 func TestNamedVLANs(t *testing.T) {
 	c := decode(t, vlans+"users: {by: qinq, named: [12-14, 7, 7.1, 7]}\n")
 	if want := []frames.VLANs{7 << 12, 7<<12 | 1, 12 << 12, 13 << 12, 14 << 12}; !slices.Equal(c.Users.VLANs, want) ||
@@ -236,7 +238,7 @@ func TestNamedVLANs(t *testing.T) {
 	}
 }
 
-// The configuration of the documentation is right.
+// TestDecode_AcceptsDocumentedFile: the configuration of the documentation is right.
 func TestDecode_AcceptsDocumentedFile(t *testing.T) {
 	doc, err := os.ReadFile("../../docs/switch.md")
 	if err != nil {
@@ -282,7 +284,7 @@ func TestCheckReload_RejectsFixedKeys(t *testing.T) {
 	}
 }
 
-// Whatever a file has in it, decoding says what is wrong or gives a switch that can be made.
+// FuzzDecode_GivesSwitchOrInputErrors checks that decoding any file gives an error or a switch that can be made.
 func FuzzDecode_GivesSwitchOrInputErrors(f *testing.F) {
 	f.Add([]byte(access))
 	f.Add([]byte(access + "users: {behind: users}\nqueues: 3\nscheduler: strict\nmetrics: none\n"))
@@ -301,7 +303,8 @@ func FuzzDecode_GivesSwitchOrInputErrors(f *testing.F) {
 	})
 }
 
-// A port that ARP and neighbour discovery could fill without anybody's dropping them is pointed at, with its place.
+// TestExemptWarnings_NameOverfilledPort checks the warning about a port that ARP and neighbour discovery could fill
+// without drops, with its place.
 func TestExemptWarnings_NameOverfilledPort(t *testing.T) {
 	const file = "ports: {a: {interface: a, rate: %s}, b: {interface: b}}\nswitch: [forward]\nusers: {exempt_rate: %s}\n"
 	for _, x := range []struct{ rate, exempt, want string }{
@@ -320,7 +323,8 @@ func TestExemptWarnings_NameOverfilledPort(t *testing.T) {
 	}
 }
 
-// A rate at which a full frame takes more than a second is pointed at; one at which it takes a second is not.
+// TestConfig_WarnsOfSlowPorts checks the warning about a rate at which a full frame takes more than a second. Exactly a
+// second gives none.
 func TestConfig_WarnsOfSlowPorts(t *testing.T) {
 	const file = `ports:
   a: {interface: a, rate: %s}

@@ -117,7 +117,8 @@ func Confined(what string) error {
 	return err
 }
 
-// Go's runtime works within the filters, and what is not on their lists fails.
+// TestConfined_AllowsOnlyListedCalls checks that Go's runtime works within the filters, and calls that are not on their
+// lists fail.
 func TestConfined_AllowsOnlyListedCalls(t *testing.T) {
 	for _, what := range []string{"data plane", "supervisor"} {
 		t.Run(what, func(t *testing.T) {

@@ -53,9 +53,9 @@ func file(name, text string) string {
 	return fmt.Sprintf("cat > /tmp/weir-%s.yaml <<'END'\n%s\nEND\nbegin %[1]s\n", name, text)
 }
 
-// The domain of the documentation protects downloads as it stands: its two files, unchanged, in two switches. Of two
-// users behind the first, the one with one connection gets a quarter of the trunk at least next to eight of the other.
-// Without users: behind it gets a twentieth.
+// TestDomainOfDocs checks that the documented domain protects downloads unchanged, with its two files in two switches.
+// Of two users behind the first, the one with one connection gets at least a quarter of the trunk next to eight of the
+// other. Without users: behind it gets a twentieth.
 func TestDomainOfDocs(t *testing.T) {
 	realtime.Test(t, func(t *realtime.Try) {
 		defer t.WatchIdle()()
@@ -86,9 +86,10 @@ grep receiver /tmp/weir-one.txt
 	})
 }
 
-// A customer with two addresses of IPv4 and one of IPv6, and a plan of 10 Mb/s, gets 10 Mb/s by each alone and by all
-// together, up and down, of 12 Mb/s that its addresses send in equal parts. Two plans would let all of it pass. The
-// frames carry UDP, since a connection of TCP recovers too slowly from a policer's losses where hosts stall.
+// TestCustomerOnLab checks that a customer with two addresses of IPv4 and one of IPv6, and a plan of 10 Mb/s, gets 10
+// Mb/s by each and by all together, up and down, of 12 Mb/s that its addresses send in equal parts. Two plans would
+// pass all. The frames carry UDP, because a TCP connection recovers too slowly from a policer's losses where hosts
+// stall.
 func TestCustomerOnLab(t *testing.T) {
 	realtime.Test(t, func(t *realtime.Try) {
 		defer t.WatchIdle()()

@@ -17,7 +17,7 @@ import (
 	"weir/internal/testkit/frametest"
 )
 
-// What is wrong with customers in a file is an error at its place, or a warning.
+// TestCustomersInFile checks that mistakes about customers in a file are errors at their place, or warnings.
 func TestCustomersInFile(t *testing.T) {
 	const file = `ports: {left: {interface: a, rate: 30Mbps}, right: {interface: b, rate: 30Mbps}}
 users: {behind: left, named: %s}
@@ -97,7 +97,8 @@ func homeMixes(t *testing.T) map[string][]frameOf {
 		"all": {four(1), six, tagged, four(2)}}
 }
 
-// A customer with two IPv4 addresses, IPv6 and a VLAN has its plan of 10 Mb/s in every mix of them, up and down.
+// TestDualStackPlan: a customer with two IPv4 addresses, IPv6 and a VLAN has its plan of 10 Mb/s in every mix of them,
+// up and down.
 func TestDualStackPlan(t *testing.T) {
 	const file = `
 ports: {left: {interface: a, rate: 100Mbps}, right: {interface: b, rate: 100Mbps}}
@@ -204,7 +205,8 @@ func (b *bench) checkMetricsOf(t *testing.T, user string, up bool, frames uint64
 	}
 }
 
-// Where users are not behind a port, the warning names the ones that a switch cannot protect, and the line to add.
+// TestReceiversInFile checks that where users are not behind a port, the warning names the ones that a switch cannot
+// protect, and the line to add.
 func TestReceiversInFile(t *testing.T) {
 	const file = "ports: {left: {interface: a, rate: 30Mbps}, right: {interface: b, rate: 30Mbps}}\n%sswitch: [%s]\n%s"
 	for _, x := range []struct{ users, list, scheduler, text string }{
@@ -241,7 +243,8 @@ func TestReceiversInFile(t *testing.T) {
 	}
 }
 
-// Behind a port without a rate, where no queue builds up, only a policer could limit what users receive.
+// TestReceiversWithoutQueue checks a port without a rate, where no queue builds up: only a policer could limit the
+// users' received traffic.
 func TestReceiversWithoutQueue(t *testing.T) {
 	for _, x := range []struct{ left, right, list, text string }{
 		{"", "", "forward, abc", ""},
@@ -263,8 +266,8 @@ func TestReceiversWithoutQueue(t *testing.T) {
 	}
 }
 
-// The domain of the documentation protects downloads as it stands: both of its files have users behind a port, so that
-// no warning of receivers is due. Without these lines both are warned of, with the line to add.
+// TestDomainInDocs checks that the documented domain protects downloads unchanged: both of its files have users behind
+// a port, so there is no warning about receivers. Without these lines both give a warning, with the line to add.
 func TestDomainInDocs(t *testing.T) {
 	doc, err := os.ReadFile("../../docs/switch.md")
 	if err != nil {

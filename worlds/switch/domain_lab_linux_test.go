@@ -94,8 +94,9 @@ func (w *wire) icmp(host string) (errors string) {
 	return errors
 }
 
-// Two switches that are one domain, between unmodified hosts: activities cross in real frames, TCP over IPv4 and
-// IPv6 leaves them room, no host sees a mark, and senders of datagrams learn how long these may be.
+// TestDomain_CarriesActivitiesUnseen: two switches that are one domain, between unmodified hosts: activities cross in
+// real frames, TCP over IPv4 and IPv6 leaves them room, no host sees a mark, and senders of datagrams learn how long
+// these may be.
 func TestDomain_CarriesActivitiesUnseen(t *testing.T) { realtime.Test(t, domain) }
 
 func domain(t *realtime.Try) {

@@ -11,7 +11,7 @@ import (
 	softswitch "weir/worlds/switch"
 )
 
-// A program that needs a network is refused with its reason.
+// ExampleDecode refuses a program that needs a network, with the reason.
 func ExampleDecode() {
 	known := softswitch.Schemes{Programs: []dataplane.Scheme{forward.Scheme(), ecmp.Scheme()}, Schedulers: tm.Schemes()}
 	c, err := softswitch.Decode(known, "switch.yaml", []byte(`

@@ -10,8 +10,8 @@ import (
 	softswitch "weir/worlds/switch"
 )
 
-// Of all programs of weir a bridge runs those that need nothing of other nodes, and refuses
-// each other one with the reason.
+// TestWhatFits checks that a bridge runs those of weir's programs that need no other nodes, and refuses each other one
+// with the reason.
 func TestWhatFits(t *testing.T) {
 	fit := []string{"abc", "afq", "classify", "codel", "csfq", "dualpi2", "ecn",
 		"fdpa", "forward", "input", "loss", "ncf", "pie", "plan", "ppv", "rainbow", "red", "telemetry"}
@@ -36,7 +36,8 @@ func TestWhatFits(t *testing.T) {
 	}
 }
 
-// Every scheduler serves the ports of a bridge, with the queues that it is for; with others it says why not.
+// TestWhatServes checks that every scheduler serves the ports of a bridge with its queues. With others it reports the
+// reason.
 func TestWhatServes(t *testing.T) {
 	queues := map[string]int{"cake": 1, "calendar": 16, "deadline": 2, "drr": 8, "dwrr": 8, "fifo": 1, "fq": 1,
 		"fq_codel": 1, "guarantee": 8, "least": 1, "ncf": 3, "strict": 8, "user_fq": 1, "wrr": 2}

@@ -8,8 +8,9 @@ import (
 	"weir/internal/testkit/frametest"
 )
 
-// A port's rate counts what a frame takes of the line behind it: 10 frames of 1506 bytes, 1492 of them IP, take 33
-// cells of 53 bytes each with the 40 bytes of PPPoE over ATM, and leave no faster than the line.
+// TestFraming_CountsBytesOfLine checks that a port's rate counts a frame's size on the line after it: 10 frames of 1506
+// bytes, 1492 of them IP, take 33 cells of 53 bytes each with the 40 bytes of PPPoE over ATM, and depart no faster than
+// the line.
 func TestFraming_CountsBytesOfLine(t *testing.T) {
 	for _, x := range []struct {
 		framing string

@@ -16,8 +16,8 @@ import (
 	"weir/internal/testkit/await"
 )
 
-// A supervisor ends in time when its data plane hangs, with the error that says so, and has restored the offloads;
-// nothing of the data plane is left.
+// TestSupervisor_EndsHungDataPlane checks that a supervisor ends in time when its data plane hangs, with the error that
+// reports it, and has restored the offloads. No part of the data plane remains.
 func TestSupervisor_EndsHungDataPlane(t *testing.T) {
 	large := plain + strings.Repeat("# a comment, of which a pipe has no room for two thousand\n", 2000)
 	for _, x := range []struct {
@@ -72,7 +72,8 @@ func TestSupervisor_EndsHungDataPlane(t *testing.T) {
 	}
 }
 
-// A data plane that hangs holds up neither metrics nor, when it goes on, what was asked meanwhile.
+// TestHangEnds checks that a data plane that hangs delays neither metrics nor, when it continues, the requests made
+// meanwhile.
 func TestHangEnds(t *testing.T) {
 	w := lay(t, 1500, "left", "right")
 	w.loopback()
@@ -92,7 +93,7 @@ func TestHangEnds(t *testing.T) {
 	p.stop()
 }
 
-// Nobody reads what the switch says: it carries frames, reads its file anew, and ends.
+// TestSwitch_RunsWithUnreadOutput checks that a switch with unread output carries frames, reloads its file, and ends.
 func TestSwitch_RunsWithUnreadOutput(t *testing.T) {
 	w := lay(t, 1500, "left", "right")
 	w.loopback()

@@ -120,10 +120,10 @@ func heldSwitch(t *testing.T, program string) *Config {
 const heldProgram = "paths: false, rate: enforced, classes: {0x00: high_throughput}, safe_high_throughput: 10%, " +
 	"committed: 20%, peak: 90%, burst: 1ms, bytes: 5000 B, flows: 1024"
 
-// P4TE in a switch on its own, over both versions of IP: a class above its safe rate at a port that is over-utilised
-// has the windows of its flows lowered in acknowledgements that pass, in units of the receiver's scale, with the
-// checksum. A reload with other parameters keeps the flows; one with fewer cells begins anew, as nobody tells it the
-// scale again.
+// TestHeldWindows checks P4TE in a standalone switch, over both versions of IP. A class above its safe rate at an
+// over-utilised port has the windows of its flows lowered in passing acknowledgements, in units of the receiver's
+// scale, with the checksum. A reload with other parameters keeps the flows; one with fewer cells restarts, because no
+// packet carries the scale again.
 func TestHeldWindows(t *testing.T) {
 	for _, version := range []int{4, 6} {
 		t.Run(map[int]string{4: "IPv4", 6: "IPv6"}[version], func(t *testing.T) {
@@ -173,7 +173,7 @@ func TestHeldWindows(t *testing.T) {
 	}
 }
 
-// What needs a fabric is refused, and what cannot act is warned of.
+// TestHeldNeeds checks that parts that need a fabric are refused, and parts without effect give a warning.
 func TestHeldNeeds(t *testing.T) {
 	s := schemes()
 	s.Programs = append(s.Programs, p4te.Scheme())

@@ -35,8 +35,8 @@ func rename(name, to string) error {
 	return nil
 }
 
-// An interface that has got another name meanwhile is restored all the same, and not the one
-// that has its old name now.
+// TestSwitch_RestoresRenamedInterface: an interface that has got another name meanwhile is restored all the same, and
+// not the one that has its old name now.
 func TestSwitch_RestoresRenamedInterface(t *testing.T) {
 	w := lay(t, 1500, "left", "right", "other")
 	before := w.offloads("left")
@@ -76,8 +76,8 @@ func remove(index int) error {
 	return err
 }
 
-// An interface that vanishes is the end, as soon as something is to leave there: who starts the
-// switch again can wait for it. The other interface is restored.
+// TestSwitch_EndsWithVanishedInterface checks that a vanished interface ends the switch as soon as a frame is sent
+// there: a service manager can wait for it. The other interface is restored.
 func TestSwitch_EndsWithVanishedInterface(t *testing.T) {
 	w := lay(t, 1500, "left", "right")
 	before := w.offloads("left")
@@ -101,7 +101,7 @@ func TestSwitch_EndsWithVanishedInterface(t *testing.T) {
 	}
 }
 
-// An interface that goes down and comes up again is no end.
+// TestSwitch_SurvivesInterfaceDown checks that an interface that goes down and up again does not end the switch.
 func TestSwitch_SurvivesInterfaceDown(t *testing.T) {
 	w := lay(t, 1500, "left", "right")
 	p := w.open(plain)

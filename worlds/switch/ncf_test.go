@@ -158,8 +158,8 @@ var shapes = map[string]func(x *crafted){
 	"extension headers": func(x *crafted) { x.version, x.between = 6, []byte{6, 0, 1, 4, 0, 0, 0, 0} },
 }
 
-// Of frames without room the senders get a NACK each, with the flow's addresses turned round and nothing else of it
-// changed before IP, by the port where the flow comes in; everything else passes as it came. One flow and 100.
+// TestNACKsOfBridge checks that senders of frames without room get a NACK each, with the flow's addresses swapped and
+// no other change before IP, by the port where the flow enters. All other frames pass unchanged. One flow and 100.
 func TestNACKsOfBridge(t *testing.T) {
 	for name, shape := range shapes {
 		for _, flows := range []int{1, 100} {
@@ -223,10 +223,10 @@ func nacked(t *testing.T, shape func(*crafted), flows int, coalesce string) {
 	}
 }
 
-// Nobody is told who could not understand it, or mind it: hosts without time stamps, UDP, ICMP, fragments, damaged
-// segments, what is not IP. All that fits passes as it came, and it shares the port like other data: what is not IP is
-// no control packet. ARP is.
-func TestNobodyToTell(t *testing.T) {
+// TestNacks_SkipPacketsThatCannotBeNotified checks that no notice goes to senders that could not interpret it: hosts
+// without time stamps, UDP, ICMP, fragments, damaged segments, frames that are not IP. All that fit pass unchanged, and
+// share the port like other data: a frame that is not IP is no control packet, but ARP is.
+func TestNacks_SkipPacketsThatCannotBeNotified(t *testing.T) {
 	arp := append([]byte{2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 6}, make([]byte, 46)...)
 	fragment := frametest.NewDatagram(t, 1, 2, 0, 1000)
 	binary.BigEndian.PutUint16(fragment[20:], 0x2010)
@@ -271,7 +271,8 @@ func TestNobodyToTell(t *testing.T) {
 	}
 }
 
-// A NACK goes out where its flow comes in, whatever somebody else says of its sender's address, and nowhere else.
+// TestNACKLeavesWhereFlowEnters checks that a NACK is sent only by the port where its flow enters, whatever another
+// host announces about its sender's address.
 func TestNACKLeavesWhereFlowEnters(t *testing.T) {
 	text := strings.NewReplacer("OPTIONS", "top: 4, nack_budget: 0", "ports: {", "ports: {other: {interface: c}, ")
 	c, err := Decode(papers(), "switch.yaml", []byte(text.Replace(narrow)))
@@ -358,8 +359,9 @@ func (x *conversation) copies(t *testing.T, acked uint32) (n int) {
 	return n
 }
 
-// With form: ece each sender that has negotiated ECN gets one copy of its flow's last acknowledgement in a window of
-// data, exact but for ECE and without SACK; who has not, or counts marks, or of whose flow none has passed, gets none.
+// TestEchoesOfBridge checks that with form: ece each sender that has negotiated ECN gets one copy of its flow's last
+// acknowledgement in a window of data, exact except ECE and without SACK. Senders without ECN, with counted marks, or
+// without a passed acknowledgement get none.
 func TestEchoesOfBridge(t *testing.T) {
 	plain := shapes["plain"]
 	for name, x := range map[string]struct {

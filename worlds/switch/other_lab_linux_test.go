@@ -11,8 +11,8 @@ import (
 	"weir/internal/rtnl"
 )
 
-// A host that leaves checksums to hardware that does not exist hangs, and both --check and, within seconds, the log say
-// at which port, and which command helps; they say it once. Then all is well.
+// TestWithoutChecksums checks a host that leaves checksums to hardware that does not exist, and hangs. Both --check
+// and, within seconds, the log report the port and the command that helps, once. After it the host works.
 func TestWithoutChecksums(t *testing.T) {
 	w := lay(t, 1500, "left", "right")
 	w.in("left", func(*rtnl.Conn) error { return rtnl.SetOffload("eth0", "tx", true) })

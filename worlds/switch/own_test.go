@@ -89,8 +89,8 @@ users: {new: 0s}
 metrics: none
 `
 
-// A program that weir does not know runs in weir switch as weir's own do: it shows its metrics,
-// keeps its state over a reload, and forgets users whose numbers others get.
+// TestOwnProgram checks that an external program runs in weir switch as weir's own do: it shows its metrics, keeps its
+// state over a reload, and clears users with numbers that others get.
 func TestOwnProgram(t *testing.T) {
 	decode := func(text string) *Config {
 		c, err := Decode(withOwn(), "switch.yaml", []byte(text))
@@ -139,7 +139,8 @@ func TestOwnProgram(t *testing.T) {
 	}
 }
 
-// One that cannot run alone is refused with its reason, and one whose metrics are not its own.
+// TestOwnProgramRefused checks that a program that cannot run standalone is refused with its reason, and so is one with
+// another program's metrics.
 func TestOwnProgramRefused(t *testing.T) {
 	s := withOwn()
 	s.Programs = append(s.Programs, OwnScheme("second"), dataplane.Scheme{
@@ -168,7 +169,8 @@ type courier struct{ scheme.None }
 
 func (*courier) Traits() dataplane.Traits { return dataplane.Traits{Forwards: true} }
 
-// A switch takes any program that says it forwards, whatever its name is, and none without one.
+// TestOwnForwarder checks that a switch accepts any program that declares that it forwards, under any name, and refuses
+// lists without one.
 func TestOwnForwarder(t *testing.T) {
 	s := withOwn()
 	s.Programs = append(s.Programs, dataplane.Define(scheme.Scheme{Name: "courier", Doc: "forwards", Source: "Weir"},

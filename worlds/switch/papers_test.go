@@ -30,8 +30,8 @@ users: {new: 0s}
 metrics: none
 `
 
-// Each program that a switch on its own takes does its work on real frames, has metrics where it counts something, and
-// keeps that over a reload that changes a rate.
+// TestProgramsOfPapers checks that each program for a standalone switch works on real frames, has metrics where it
+// counts, and keeps them over a reload that changes a rate.
 func TestProgramsOfPapers(t *testing.T) {
 	for _, x := range []struct {
 		program string
@@ -139,10 +139,10 @@ func carrying(t *testing.T, book *packet.Book, f *telemetry.Format, proto, versi
 	return frame
 }
 
-// The switch on its own writes every format of telemetry into frames over IPv4 and IPv6, of TCP, UDP and RDMA, with and
-// without a tag; what it writes is by the specification what the port knew, lengths and sums are right, and the rest of
-// the frame is as it was. Where a record would make a frame longer than the port's MTU there is none, and the metric
-// says so.
+// TestTelemetryOfBridge checks that the standalone switch writes every format of telemetry into frames over IPv4 and
+// IPv6, of TCP, UDP and RDMA, with and without a tag. By the specification the values are the port's, lengths and sums
+// are right, and the rest of the frame is unchanged. Where a record would make a frame longer than the port's MTU there
+// is none, and the metric counts it.
 func TestTelemetryOfBridge(t *testing.T) {
 	for _, format := range []string{"hpcc", "int-md", "ioam", "ioam-gafni", "ifa", "ifa-ext"} {
 		for _, proto := range []uint8{packet.ProtoTCP, packet.ProtoUDP, packet.ProtoRDMA} {

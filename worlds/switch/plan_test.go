@@ -10,8 +10,8 @@ import (
 	"weir/internal/testkit/frametest"
 )
 
-// Plans of 10 and 40 Mb/s on a link of 30: the first user has its plan and no more, the second what is left, whichever
-// of them is how much too fast, and in both directions.
+// TestPlan_GivesUsersTheirRates checks plans of 10 and 40 Mb/s on a link of 30: the first user has its plan and no
+// more, the second the rest, for any excess of either, and in both directions.
 func TestPlan_GivesUsersTheirRates(t *testing.T) {
 	const file = `
 ports: {left: {interface: a, rate: 30Mbps}, right: {interface: b, rate: 30Mbps}}

@@ -88,8 +88,8 @@ func (p *process) suspendChild() int {
 	return child
 }
 
-// Every thread of the data plane is another user's, has no capability and can get none;
-// the supervisor has CAP_NET_ADMIN (bit 12) alone, and can get no other.
+// TestProcesses_HaveFewPrivileges checks that every thread of the data plane belongs to another user, has no capability
+// and can get none. The supervisor has only CAP_NET_ADMIN (bit 12), and can get no other.
 func TestProcesses_HaveFewPrivileges(t *testing.T) { programs(t, hasFewPrivileges) }
 
 func hasFewPrivileges(t *testing.T, program string) {
@@ -140,7 +140,8 @@ func hasFewPrivileges(t *testing.T, program string) {
 	}
 }
 
-// Code in either process that wants more than the process needs is refused by the kernel, and the switch goes on.
+// TestProcesses_FailForbiddenCalls checks that the kernel refuses calls of either process beyond its needs, and the
+// switch continues.
 func TestProcesses_FailForbiddenCalls(t *testing.T) {
 	w := lay(t, 1500, "left", "right")
 	p := w.open(plain)
@@ -176,8 +177,8 @@ func open(t testing.TB, pid int) map[int]string {
 	return all
 }
 
-// What root had open when it started the switch, its processes have not, whatever the descriptor: only the outputs
-// are the supervisor's.
+// TestProcesses_InheritOnlyOutputs checks that the processes inherit none of root's open descriptors, except the
+// outputs of the supervisor.
 func TestProcesses_InheritOnlyOutputs(t *testing.T) {
 	w := lay(t, 1500, "left", "right")
 	secret, err := os.Open("/etc/shadow")
@@ -209,8 +210,8 @@ func TestProcesses_InheritOnlyOutputs(t *testing.T) {
 	p.stop()
 }
 
-// When the data plane is killed the supervisor restores what was changed, and ends with an
-// error. When both are killed nothing can, and --restore does it, or the next start.
+// TestSupervisor_RestoresOffloadsAfterKill checks that when the data plane is killed the supervisor restores the
+// changes, and ends with an error. When both are killed, --restore or the next start does it.
 func TestSupervisor_RestoresOffloadsAfterKill(t *testing.T) {
 	w := lay(t, 1500, "left", "right")
 	before := w.offloads("left")

@@ -77,8 +77,8 @@ func (w *wire) tc(program, args string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// What weir switch does of Linux's queueing disciplines gives TCP what they give it, and delays others as they do:
-// goodput within 10 %, the median within 10 % or 1 ms. Qdiscs that this kernel lacks are named.
+// TestQdiscs_MatchKernel checks that weir switch's versions of Linux's queueing disciplines give TCP the same, and
+// delay others the same: goodput within 10 %, the median within 10 % or 1 ms. Qdiscs that this kernel lacks are named.
 func TestQdiscs_MatchKernel(t *testing.T) {
 	if _, err := exec.LookPath("tc"); err != nil {
 		t.Fatal("iproute2 is needed: ", err)

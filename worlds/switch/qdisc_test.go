@@ -123,8 +123,8 @@ func names(all []qdisc) (names []string) {
 	return names
 }
 
-// Each qdisc ends in one list, whether it takes one command or several and at whichever tc stops; the next one starts
-// without it.
+// TestQdiscChoice checks that each qdisc ends in one list, for one command or several and a failure of any tc. The next
+// one starts without it.
 func TestQdiscChoice(t *testing.T) {
 	const dev = "qdisc add dev sink root "
 	one, two := []string{dev + "cake"}, []string{dev + "tbf", "qdisc add dev sink parent 1:1 codel"}
@@ -181,7 +181,8 @@ func TestQdiscChoice(t *testing.T) {
 	}
 }
 
-// What weir switch would be asked to do it can, so that no kernel that has the qdisc finds a file that is refused.
+// TestQdiscFiles checks that weir switch accepts each file of the comparison, so a kernel with the qdisc finds none
+// that is refused.
 func TestQdiscFiles(t *testing.T) {
 	registry := app.Registry()
 	known := softswitch.Schemes{Programs: registry.Programs, Schedulers: registry.Schedulers}

@@ -16,8 +16,9 @@ import (
 	"weir/internal/testkit/realtime"
 )
 
-// The recipe of the documentation works as it is copied: each of its commands, in a network namespace and with a place
-// for names of others that are nobody else's. The user with one connection gets a part that a FIFO would not give.
+// TestRecipe_GivesSingleConnectionItsPart checks that the documented recipe works as it is copied: each of its
+// commands, in a network namespace with a separate folder for the names of others. The user with one connection gets a
+// part that a FIFO would not give.
 func TestRecipe_GivesSingleConnectionItsPart(t *testing.T) { realtime.Test(t, works) }
 
 func works(t *realtime.Try) {

@@ -27,8 +27,8 @@ type tapped struct {
 	frame []byte
 }
 
-// What TestRecordings_ReplayIdentically replays can be recorded anew: a third of a second of real TCP through a real
-// switch.
+// TestRecordWire checks that the recordings of TestRecordings_ReplayIdentically can be made again: a third of a second
+// of real TCP through a real switch.
 func TestRecordWire(t *testing.T) {
 	for _, r := range softswitch.Recordings() {
 		t.Run(r.Name, func(t *testing.T) {

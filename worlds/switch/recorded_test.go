@@ -98,8 +98,8 @@ func (r *Recording) Replay(t testing.TB, file string, capture []byte) (same bool
 	return true, dropped, marked
 }
 
-// A switch without interfaces that gets what a real one got sends what that sent, byte for byte and in the same order,
-// whenever its thread gets to run; one with another parameter does not.
+// TestRecordings_ReplayIdentically checks that a switch without interfaces with a real one's input sends the real one's
+// output, byte for byte and in the same order, whenever its thread runs. One with another parameter does not.
 func TestRecordings_ReplayIdentically(t *testing.T) {
 	for _, r := range Recordings() {
 		t.Run(r.Name, func(t *testing.T) {

@@ -25,8 +25,8 @@ func aggregated(memory string, aggregates int) string {
 		all.String()), "none")
 }
 
-// A reload by which thousands of aggregates go says so in a line that can be read; frames go on, the next reload is
-// done, and the switch ends in order.
+// TestReloadLosesManyAggregates checks that a reload that removes thousands of aggregates reports it in a readable
+// line. Frames continue, the next reload runs, and the switch ends in order.
 func TestReloadLosesManyAggregates(t *testing.T) {
 	for _, aggregates := range []int{2000, 4000} {
 		t.Run(fmt.Sprint(aggregates), func(t *testing.T) {
@@ -80,7 +80,8 @@ func dead(t testing.TB, folder string) (alive func()) {
 	return alive
 }
 
-// A file that is never read holds up later reloads, and the log says so; when that ends, they are done.
+// TestFileHangs checks that a file that is never read delays later reloads, and the log reports it. When that ends,
+// they run.
 func TestFileHangs(t *testing.T) {
 	w := lay(t, 1500, "left", "right")
 	p := w.open(fmt.Sprintf(shaped, "50Mbps", 100, "[forward]", "none"))
@@ -101,7 +102,7 @@ func TestFileHangs(t *testing.T) {
 	}
 }
 
-// A file that is never read does not hold up the end.
+// TestFileHangsAtTheEnd: a file that is never read does not hold up the end.
 func TestFileHangsAtTheEnd(t *testing.T) {
 	w := lay(t, 1500, "left", "right")
 	p := w.open(plain)

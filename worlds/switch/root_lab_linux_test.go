@@ -23,9 +23,9 @@ import (
 	"weir/internal/testkit/realtime"
 )
 
-// Kernels find each other through the switch by ARP and neighbour discovery, and their
-// datagrams come through; the switch ends in order, and says what it did. The offloads of
-// its interfaces are off meanwhile and on again then, those of others never change.
+// TestSwitch_CarriesTrafficOfKernels checks that kernels find each other through the switch by ARP and neighbour
+// discovery, and their datagrams arrive. The switch ends in order, and reports its work. The offloads of its interfaces
+// are off meanwhile and then on again; those of others never change.
 func TestSwitch_CarriesTrafficOfKernels(t *testing.T) { programs(t, carries) }
 
 func carries(t *testing.T, program string) {
@@ -162,8 +162,8 @@ func (w *wire) links() map[string]link {
 	return all
 }
 
-// What waits when the switch is to stop leaves first, for up to a second, and what does not
-// leave by then is counted.
+// TestSwitch_DrainsQueuesAtStop checks that waiting packets are sent first when the switch stops, for up to a second,
+// and the remaining ones are counted.
 func TestSwitch_DrainsQueuesAtStop(t *testing.T) {
 	lab := lay(t, 1500, "left", "right")
 	for _, x := range []struct {
@@ -214,8 +214,8 @@ func TestSwitch_DrainsQueuesAtStop(t *testing.T) {
 	}
 }
 
-// What the switch's own machine sends at an interface, and who listens there, is no business of
-// the switch: the frame leaves once, and not by the other port.
+// TestOwnTraffic checks that the switch ignores frames that its own machine sends at an interface, also to listeners
+// there: the frame is sent once, and not by the other port.
 func TestOwnTraffic(t *testing.T) {
 	w := lay(t, 1500, "left", "right")
 	w.open(plain)
@@ -269,8 +269,8 @@ func TestOwnTraffic(t *testing.T) {
 	}
 }
 
-// Every kind of frame comes out byte for byte as it came in, whether programs look at it or
-// not: tags, what bridges keep to themselves, what is damaged.
+// TestByteForByte checks that every kind of frame comes out byte for byte as it came in, with and without programs that
+// read it: tags, link-local frames of bridges, damaged frames.
 func TestByteForByte(t *testing.T) {
 	w := lay(t, 1500, "left", "right")
 	w.open(`
@@ -290,8 +290,8 @@ metrics: none
 	}
 }
 
-// A frame that is longer than the other port allows is dropped and counted; one of 1500
-// bytes with a tag is not too long.
+// TestTooLong checks that a frame longer than the other port allows is dropped and counted. One of 1500 bytes with a
+// tag is not too long.
 func TestTooLong(t *testing.T) {
 	w := lay(t, 9000, "left", "right")
 	if err := w.do(middle, func() error { return setMTU("right", 1500) }); err != nil {

@@ -29,7 +29,7 @@ switch: %s
 metrics: %s
 `
 
-// Of 50 Mb/s a TCP flow gets the payload's share of its frames: 1448 of 1514 bytes
+// TestSwitch_GoodputFillsLink: of 50 Mb/s a TCP flow gets the payload's share of its frames: 1448 of 1514 bytes
 // (docs/design.md#bytes-queues-order), 47.82 Mb/s.
 func TestSwitch_GoodputFillsLink(t *testing.T) {
 	const want = 50e6 * 1448 / 1514
@@ -50,9 +50,9 @@ func TestSwitch_GoodputFillsLink(t *testing.T) {
 	})
 }
 
-// What P4-ABC is for: of a user with eight connections and one with a single one, each gets
-// its half with it, and the single one much less without (P4-ABC figure 5). Changing its
-// parameters by SIGHUP keeps what the meters have measured, and loses no frame.
+// TestABC_SharesLinkBetweenUsers checks the purpose of P4-ABC: of a user with eight connections and one with a single
+// one, each gets its half with it, and the single one much less without (P4-ABC figure 5). A change of its parameters
+// by SIGHUP keeps the meters' measurements, and loses no frame.
 func TestABC_SharesLinkBetweenUsers(t *testing.T) { realtime.Test(t, fairWithABC) }
 
 func fairWithABC(t *realtime.Try) {
@@ -115,9 +115,9 @@ metrics: 9465
 	}
 }
 
-// A reload between two packets loses none: datagrams that are numbered arrive all, in
-// order, over a dozen changes of rates, buffers and programs. What cannot change, or is
-// wrong, is refused, and the old one goes on.
+// TestReload_LosesNoFrame checks that a reload between two packets loses none: numbered datagrams all arrive, in order,
+// over a dozen changes of rates, buffers and programs. Impossible or wrong changes are refused, and the old programs
+// continue.
 func TestReload_LosesNoFrame(t *testing.T) {
 	w := lay(t, 1500, "left", "right")
 	w.loopback()
@@ -159,9 +159,9 @@ func TestReload_LosesNoFrame(t *testing.T) {
 	t.Logf("%d datagrams over 12 changes and 5 refusals", end())
 }
 
-// A rate that is far too low gives a warning at the reload, and the next reload with a right one has the port live
-// again at once.
-func TestRateIsMendedByReload(t *testing.T) {
+// TestReload_FixesPortWithLowRateInLab: a rate that is far too low gives a warning at the reload, and the next reload
+// with a right one has the port live again at once.
+func TestReload_FixesPortWithLowRateInLab(t *testing.T) {
 	for _, programs := range []string{"[forward]", "[forward, {telemetry: {identity: 3}}, {abc: {}}]"} {
 		t.Run(programs, func(t *testing.T) { mendRate(t, programs) })
 	}
@@ -195,8 +195,8 @@ func mendRate(t *testing.T, programs string) {
 	p.stop()
 }
 
-// A program that only this binary has runs between real interfaces; its metrics stand beside the
-// switch's, and a reload keeps what it has counted.
+// TestOwnProgramRuns checks that a program of only this binary runs between real interfaces. Its metrics are shown with
+// the switch's, and a reload keeps its counts.
 func TestOwnProgramRuns(t *testing.T) {
 	w := lay(t, 1500, "left", "right")
 	w.loopback()
@@ -298,7 +298,7 @@ func (w *wire) numbered(t testing.TB, from, host string, to netip.AddrPort) (cam
 	}
 }
 
-// The page is one of metrics, as text and as OpenMetrics, and says what happened.
+// TestMetrics_CountTraffic checks that the page has metrics, as text and as OpenMetrics, with the counted traffic.
 func TestMetrics_CountTraffic(t *testing.T) {
 	w := lay(t, 1500, "left", "right")
 	w.loopback()

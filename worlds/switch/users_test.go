@@ -11,8 +11,9 @@ import (
 	"weir/papers/p4abc"
 )
 
-// Users behind a port are its sources, and the destinations of what goes there, with a meter for each direction:
-// what acknowledges a download does not have its activity. Else all sources are users. With VLANs it is the same.
+// TestUsersBehind checks that users behind a port are its sources and the destinations of its outgoing traffic, with a
+// meter for each direction: a download's acknowledgements do not have its activity. Otherwise all sources are users.
+// With VLANs it is the same.
 func TestUsersBehind(t *testing.T) {
 	tag := func(f []byte) []byte { return slices.Insert(f, typeAt, 0x81, 0, 0, 5) }
 	for _, c := range []struct {
@@ -55,7 +56,8 @@ func TestUsersBehind(t *testing.T) {
 	}
 }
 
-// Programs that ask for other ends find them, from either side, and these are no users.
+// TestUsers_FindPeersFromEitherSide checks that programs that need other ends find them, from either side, and these
+// are no users.
 func TestUsers_FindPeersFromEitherSide(t *testing.T) {
 	const file = `
 ports: {left: {interface: a}, right: {interface: b}}

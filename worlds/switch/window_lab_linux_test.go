@@ -103,8 +103,9 @@ ports:
 switch: [forward%s]
 `
 
-// An unmodified sender of Linux keeps to what a switch with P4TE holds it to: the port is committed to half of 20 Mb/s,
-// and passing acknowledgements have a window for that much. Without P4TE the same flow fills the link.
+// TestHeldByWindow checks that an unmodified sender of Linux obeys the window of a switch with P4TE: the port is
+// committed to half of 20 Mb/s, and passing acknowledgements have a window for that much. Without P4TE the same flow
+// fills the link.
 func TestHeldByWindow(t *testing.T) {
 	lab := lay(t, 1500, "left", "right", "far")
 	lab.loopback()

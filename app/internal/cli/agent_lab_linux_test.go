@@ -13,7 +13,7 @@ import (
 	"weir/worlds/agent"
 )
 
-// An interface that does not exist is wrong input.
+// TestAgentInterface: an interface that does not exist is wrong input.
 func TestAgentInterface(t *testing.T) {
 	if err := agent.ProbeMachine().Check(); err != nil {
 		t.Skip(err)

@@ -7,7 +7,7 @@ import (
 	"weir/internal/command"
 )
 
-// What weir agent is told wrong is an error that says what is possible, before anything is loaded.
+// TestAgentInput checks that wrong options of weir agent are errors with the allowed values, before anything is loaded.
 func TestAgentInput(t *testing.T) {
 	for _, x := range []struct{ args, says string }{
 		{"", "--interface NAME or --cgroup PATH is missing"},

@@ -50,7 +50,7 @@ func TestBackEnds(t *testing.T) {
 	}
 }
 
-// Workers bring traces along where the experiment bounds them.
+// TestBackEndsTrace checks that workers return traces where the experiment bounds them.
 func TestBackEndsTrace(t *testing.T) {
 	file, dir := write(t, sweepOfTwo), t.TempDir()
 	var files []map[string]string

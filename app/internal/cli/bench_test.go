@@ -7,7 +7,7 @@ import (
 	"weir/internal/command"
 )
 
-// What bench switch cannot do is wrong input, and said.
+// TestBenchSwitchRefuses checks that impossible options of bench switch are reported as wrong input.
 func TestBenchSwitchRefuses(t *testing.T) {
 	for args, want := range map[string]string{
 		"switch --runs 101":     "1 to 100 runs",

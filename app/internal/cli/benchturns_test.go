@@ -13,7 +13,7 @@ import (
 	"weir/study/bench"
 )
 
-// What is no size, no number of threads and no turn is refused with what is.
+// TestBenchTurnsInput checks that invalid sizes, numbers of threads and turns are refused with the allowed ones.
 func TestBenchTurnsInput(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
 		{"bench scale --hosts 100", "allowed: 16, 128, 1024, 8192, 65536"},
@@ -55,7 +55,7 @@ func ticks() bench.Meters {
 	}
 }
 
-// One turn gives its figures, the same packet-hops with several threads.
+// TestBenchTurn: one turn gives its figures, the same packet-hops with several threads.
 func TestBenchTurn(t *testing.T) {
 	defer func(m func() bench.Meters) { benchMeters = m }(benchMeters)
 	benchMeters = ticks

@@ -96,7 +96,7 @@ func lockedRing() string {
 		"{size: 400KB}}, {pfc: {classes: {3: true}}}]}}\ntraffic:\n" + traffic.String() + "measure: [drops]\n"
 }
 
-// Exit codes as the README has them.
+// TestExitCodes: exit codes as the README has them.
 func TestExitCodes(t *testing.T) {
 	file, out := write(t, small), t.TempDir()
 	text, _, _ := strings.Cut(small, "expect:")
@@ -134,7 +134,7 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-// A run that is cut, for its network is locked up, gives 1.
+// TestExitCodeOfCutRun checks that a run that is cut because its network is locked up gives 1.
 func TestExitCodeOfCutRun(t *testing.T) {
 	r := registry()
 	r.Programs = append(r.Programs, classify.Scheme(), pfc.Scheme(), sharedbuffer.Scheme())
@@ -295,7 +295,7 @@ func TestRun_WritesFolderAndFindsFinishedRuns(t *testing.T) {
 	}
 }
 
-// Lists and shows fit a terminal, are sorted, and hide no default.
+// TestShow_FitsTerminalAndShowsDefaults: lists and shows fit a terminal, are sorted, and hide no default.
 func TestShow_FitsTerminalAndShowsDefaults(t *testing.T) {
 	for _, args := range []string{"list", "list schemes", "list measures", "list workloads", "list topologies",
 		"show p4abc/fig4", "show abc", "show udp", "show guarantee",
@@ -346,7 +346,7 @@ func TestShow_FitsTerminalAndShowsDefaults(t *testing.T) {
 	}
 }
 
-// A name that two kinds of schemes have shows both: ndp is a program and a transport.
+// TestShowAll: a name that two kinds of schemes have shows both: ndp is a program and a transport.
 func TestShowAll(t *testing.T) {
 	var out, errs bytes.Buffer
 	if code := Run(Registry(), []string{"show", "ndp"}, &out, &errs, false); code != 0 {
@@ -361,7 +361,7 @@ func TestShowAll(t *testing.T) {
 	}
 }
 
-// Ranges are shown as errors say them: with ends that belong to them, and ends that do not.
+// TestShowRanges checks that ranges are shown as in errors: with inclusive and exclusive ends.
 func TestShowRanges(t *testing.T) {
 	var out, errs bytes.Buffer
 	if code := Run(Registry(), []string{"show", "ncf"}, &out, &errs, false); code != 0 {
@@ -380,7 +380,7 @@ func TestShowRanges(t *testing.T) {
 	}
 }
 
-// --yaml gives an experiment's file to copy, and nothing that is none.
+// TestShowYAML checks that --yaml prints an experiment's file to copy, and refuses other names.
 func TestShowYAML(t *testing.T) {
 	file, err := os.ReadFile("../../../papers/p4abc/experiments/fig4.yaml")
 	if err != nil {
@@ -402,7 +402,7 @@ func TestShowYAML(t *testing.T) {
 	}
 }
 
-// Warnings go to stderr: senders without jitter lock phase.
+// TestCheck_WarnsOfPhaseLock: warnings go to stderr: senders without jitter lock phase.
 func TestCheck_WarnsOfPhaseLock(t *testing.T) {
 	file := write(t, strings.Replace(small, "start: 0s", "start: 0s, gap_jitter: 0%", 1))
 	code, _, errs := weir("check", file)
@@ -411,7 +411,7 @@ func TestCheck_WarnsOfPhaseLock(t *testing.T) {
 	}
 }
 
-// The progress bar, on a terminal only: one line, rewritten and removed.
+// TestProgress_RewritesAndRemovesOneLine: the progress bar, on a terminal only: one line, rewritten and removed.
 func TestProgress_RewritesAndRemovesOneLine(t *testing.T) {
 	var out, errs bytes.Buffer
 	file := write(t, strings.Replace(small, "duration: 200ms", "duration: 300s", 1))

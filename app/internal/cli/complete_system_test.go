@@ -48,7 +48,7 @@ func inShell(t *testing.T, shell, script string, args ...string) string {
 	return string(out)
 }
 
-// In bash, words are completed by the program.
+// TestCompletionBash: in bash, words are completed by the program.
 func TestCompletionBash(t *testing.T) {
 	var script strings.Builder
 	script.WriteString("source <(weir completion bash)\ncomplete -p weir\n")
@@ -75,7 +75,7 @@ func answers(t *testing.T, lines []string) {
 	}
 }
 
-// In zsh too.
+// TestCompletionZsh checks completion in zsh.
 func TestCompletionZsh(t *testing.T) {
 	var script strings.Builder
 	script.WriteString("compdef() { : }\ncompadd() { print -rn -- \"$found \" }\n_files() { print -rn -- *(N) }\n" +
@@ -95,7 +95,7 @@ func TestCompletionZsh(t *testing.T) {
 	}
 }
 
-// And in fish, which shows what words mean.
+// TestCompletionFish checks completion in fish, which shows the words' meanings.
 func TestCompletionFish(t *testing.T) {
 	var script strings.Builder
 	script.WriteString("weir completion fish | source\n")
@@ -105,7 +105,7 @@ func TestCompletionFish(t *testing.T) {
 	answers(t, strings.Split(inShell(t, "fish", script.String()), "\n"))
 }
 
-// groff finds nothing wrong with the manual page.
+// TestManualInGroff checks that groff reports no mistake in the manual page.
 func TestManualInGroff(t *testing.T) {
 	code, page, stderr := weir("man")
 	if code != command.Done || stderr != "" {

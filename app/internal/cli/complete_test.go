@@ -33,7 +33,8 @@ func hasWord(answer, word string) bool {
 	return false
 }
 
-// A line is completed by the program, whatever the shell; each shell's script asks it.
+// TestCompleter_CompletesMatchingWords checks that the program completes a line for any shell. Each shell's script
+// calls it.
 func TestCompleter_CompletesMatchingWords(t *testing.T) {
 	t.Chdir(completedFolder(t))
 	for _, x := range completed {
@@ -77,7 +78,7 @@ func completedFolder(t *testing.T) string {
 	return dir
 }
 
-// Every command and flag is completed, as the model has them.
+// TestCompletesAll: every command and flag is completed, as the model has them.
 func TestCompletesAll(t *testing.T) {
 	code, stdout, stderr := weir("complete", "--", "weir ")
 	for _, want := range []string{"run\tRun an experiment, print its tables and write a report\n",
@@ -100,7 +101,7 @@ func TestCompletesAll(t *testing.T) {
 	}
 }
 
-// The manual page has every command and flag. TestManualInGroff reads it with groff.
+// TestDocsManual: the manual page has every command and flag. TestManualInGroff reads it with groff.
 func TestDocsManual(t *testing.T) {
 	code, page, stderr := weir("man")
 	if code != command.Done || stderr != "" {

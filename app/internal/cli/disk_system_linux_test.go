@@ -79,7 +79,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// Nor can a read-only one: what was finished can still be read.
+// TestReadOnlyFolder checks that a read-only folder is refused, and its finished runs can be read.
 func TestReadOnlyFolder(t *testing.T) {
 	file := write(t, small)
 	disk := mounted(t, 1<<20)

@@ -4,7 +4,8 @@ package cli
 
 import "testing"
 
-// TestFullDiskOfEveryKind for each number of pages for which there is room, and so for each kind of file.
+// TestFullDiskEveryPage: TestFullDiskOfEveryKind for each number of pages for which there is room, and so for each kind
+// of file.
 func TestFullDiskEveryPage(t *testing.T) {
 	kinds := fillDisk(t, func(all int) (pages []int) {
 		for n := range all {

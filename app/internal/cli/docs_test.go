@@ -8,7 +8,8 @@ import (
 	"weir/internal/command"
 )
 
-// weir docs lists the pages, prints one or a part of it, and writes all as a site.
+// TestDocs_ListsPrintsAndWritesPages checks that weir docs lists the pages, prints one or a part of it, and writes all
+// as a site.
 func TestDocs_ListsPrintsAndWritesPages(t *testing.T) {
 	site := filepath.Join(t.TempDir(), "site")
 	spec, err := os.ReadFile("../../../docs/spec.md")

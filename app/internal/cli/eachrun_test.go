@@ -54,7 +54,7 @@ func TestClaimsOfEachRun(t *testing.T) {
 	}
 }
 
-// The words of such claims, and names that only look like them.
+// TestSpeaksOfEach: the words of such claims, and names that only look like them.
 func TestSpeaksOfEach(t *testing.T) {
 	for says, want := range map[string]bool{
 		"a customer gets no more than its plan":                                       true,

@@ -22,8 +22,8 @@ import (
 // every is the rule by which experiments of the catalogue are taken: every fourth of its sorted names, of those whose
 // quick runs take less than so many packet-hops; and besides many small flows.
 const (
-	every    = 4
-	mostHops = 60e6
+	every   = 4
+	maxHops = 60e6
 )
 
 // estimated are they; there are twenty at least.
@@ -35,7 +35,7 @@ func estimated(t *testing.T, r *experiment.Registry) (names []string) {
 		for _, x := range plan.ListRuns(s) {
 			hops += plan.EstimateHops(x)
 		}
-		if hops < mostHops {
+		if hops < maxHops {
 			all = append(all, x.Name)
 		}
 	}

@@ -43,8 +43,8 @@ func (x *lines) Write(r *experiment.Registry, dir, into string, out io.Writer) e
 	return results.WriteFile(file, fmt.Appendf(nil, "%s %d runs\n", x.Mark, len(o.Runs)))
 }
 
-// A registry's own format has its flags, is listed, and writes; a format refuses the flags of
-// others.
+// TestExportFormat_HasOwnFlags checks that a registry's own format has its flags, is listed, and writes. A format
+// refuses other formats' flags.
 func TestExportFormat_HasOwnFlags(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.WriteFile("small.yaml", []byte(small), 0o666); err != nil {
@@ -102,8 +102,8 @@ func TestExportFormat_HasOwnFlags(t *testing.T) {
 	}
 }
 
-// A registry's own distribution of sizes is known by its name: to files, the list, the schema,
-// and to errors.
+// TestOwnWorkload checks that a registry's own distribution of sizes is available by its name in files, the list, the
+// schema, and errors.
 func TestOwnWorkload(t *testing.T) {
 	t.Chdir(t.TempDir())
 	r := Registry()

@@ -90,8 +90,9 @@ func finished(t *testing.T) (file, out, results string) {
 	return file, out, dirs[0]
 }
 
-// What would act on a terminal in an experiment's file name is escaped in its folder's, which reports then find.
-func TestFolderOfHostileName(t *testing.T) {
+// TestFolderName_EscapesControlCharacters checks that characters that act on a terminal are escaped in a folder's name,
+// and reports find the folder.
+func TestFolderName_EscapesControlCharacters(t *testing.T) {
 	for name, want := range map[string]string{
 		"a\x1b[31mb": "a-u001b[31mb", "a\u202eb": "a-u202eb", "a\u200bb": "a-u200bb", "a\u009bb": "a-u009bb",
 		"a\nb":  "a-u000ab",
@@ -166,8 +167,8 @@ func TestFolderInTheWay(t *testing.T) {
 	}
 }
 
-// A results folder has all that it is made of: report works where the files that the
-// experiment names are gone, and the page is the same.
+// TestInputsAreKept checks that a results folder has all its inputs: report works without the files that the experiment
+// names, and the page is the same.
 func TestInputsAreKept(t *testing.T) {
 	dir := t.TempDir()
 	text := strings.NewReplacer("net.txt", "../"+filepath.Base(dir)+"/net.txt", "200ms", "5ms").Replace(fromFiles)
@@ -198,7 +199,7 @@ type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
 
-// Standard output on a full disk is an error too.
+// TestFullOutput: standard output on a full disk is an error too.
 func TestFullOutput(t *testing.T) {
 	file := write(t, small)
 	for _, format := range []string{"--json", "--csv", "--seed=1"} {
@@ -212,7 +213,7 @@ func TestFullOutput(t *testing.T) {
 	}
 }
 
-// A folder that cannot be written is an error that names it, before anything is run.
+// TestUnwritableFolder: a folder that cannot be written is an error that names it, before anything is run.
 func TestUnwritableFolder(t *testing.T) {
 	file := write(t, small)
 	below := filepath.Join(filepath.Dir(file), "small.yaml", "results") // below a file

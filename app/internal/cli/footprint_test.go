@@ -214,7 +214,7 @@ func TestFootprintJSON(t *testing.T) {
 	}
 }
 
-// What is wrong is said, with where it is, and what is allowed.
+// TestFootprintErrors checks that errors have their place and the allowed values.
 func TestFootprintErrors(t *testing.T) {
 	for want, args := range map[string][]string{
 		"cubic is not a switch program (it is a cc)":               {"cubic", "--footprint"},

@@ -11,7 +11,7 @@ import (
 	"weir/internal/testkit/fusedtest"
 )
 
-// Whatever programs of the binary have a part in fused lists, every list of them is what it is by hooks.
+// TestEveryFusedList checks that every list of the binary's fusible programs gives the same results as by hooks.
 func TestEveryFusedList(t *testing.T) {
 	programs := Registry().Programs
 	r := fusedtest.CompareFused(t, dataplanetest.RunDirect, programs, 4)

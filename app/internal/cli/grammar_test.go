@@ -23,7 +23,7 @@ func outline(n *kong.Node) string {
 	return text
 }
 
-// The parser for a command has that command as the whole grammar has it, and no other command.
+// TestParserOfOneCommand: the parser for a command has that command as the whole grammar has it, and no other command.
 func TestParserOfOneCommand(t *testing.T) {
 	whole, err := newParser(Registry(), &commandLine{})
 	if err != nil {

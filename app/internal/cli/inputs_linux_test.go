@@ -66,7 +66,7 @@ func TestInputsAreRegularFiles(t *testing.T) {
 	}
 }
 
-// An empty path to write to is refused: it would be the current folder.
+// TestEmptyTargets: an empty path to write to is refused: it would be the current folder.
 func TestEmptyTargets(t *testing.T) {
 	for _, args := range [][]string{{"run", "x.yaml"}, {"report", "x.yaml"}, {"import", "config.txt"}} {
 		t.Run(args[0], func(t *testing.T) {
@@ -80,7 +80,7 @@ func TestEmptyTargets(t *testing.T) {
 	}
 }
 
-// Standard input is read for -, and within the same bounds.
+// TestStandardInput: standard input is read for -, and within the same bounds.
 func TestStandardInput(t *testing.T) {
 	for _, x := range []struct {
 		name, text string

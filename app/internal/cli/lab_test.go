@@ -119,8 +119,7 @@ func TestLabArguments(t *testing.T) {
 	}
 }
 
-// A data plane reads the experiment's file again: if that is another one by now, it does not
-// begin.
+// TestLabChangedFile: a data plane reads the experiment's file again: if that is another one by now, it does not begin.
 func TestLabChangedFile(t *testing.T) {
 	const text = `duration: 2s
 topology:

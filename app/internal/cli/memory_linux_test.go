@@ -14,7 +14,8 @@ import (
 	"weir/study/workers"
 )
 
-// As many runs at a time as fit into memory, with a notice; one that cannot fit is refused.
+// TestRunsFitIntoMemory checks that as many runs at a time start as fit into memory, with a notice. One that cannot fit
+// is refused.
 func TestRunsFitIntoMemory(t *testing.T) {
 	const text = "duration: 1ms\nswitch: [forward]\ntopology: {star: {hosts: 4, rate: 100Gbps, delay: 1us}}\nrepeat: 8\n" +
 		"traffic: [{name: x, from: h0, to: h1, transport: udp, rate: 1Mbps, start: 0s, flows: 100000}]\n"
@@ -53,7 +54,7 @@ func TestRunsFitIntoMemory(t *testing.T) {
 	}
 }
 
-// A machine's memory is read as the kernel gives it.
+// TestReadMemory: a machine's memory is read as the kernel gives it.
 func TestReadMemory(t *testing.T) {
 	if m := readMemory([]byte("MemTotal:  8000 kB\nMemFree: 1 kB\nMemAvailable:    4000 kB\n\n")); m.total != 8192000 ||
 		m.available != 4096000 {

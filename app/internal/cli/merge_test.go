@@ -25,7 +25,8 @@ func ranMerge(t *testing.T, file string, flags ...string) string {
 	return dirs[0]
 }
 
-// weir results merge makes what weir run --seed with all seeds does, which report, diff and run then take.
+// TestResultsMerge checks that weir results merge gives the folder of weir run --seed with all seeds, which report,
+// diff and run accept.
 func TestResultsMerge(t *testing.T) {
 	file := write(t, small)
 	a, b := ranMerge(t, file, "--seed", "1", "--set", "repeat=2"), ranMerge(t, file, "--seed", "3", "--set", "repeat=1")

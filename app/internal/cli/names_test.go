@@ -185,7 +185,7 @@ func TestListsOfNames(t *testing.T) {
 	}
 }
 
-// The lists of names in errors of commands, as in TestListsOfNames.
+// TestListsOfCommands: the lists of names in errors of commands, as in TestListsOfNames.
 func TestListsOfCommands(t *testing.T) {
 	r := Registry()
 	file := write(t, small)
@@ -221,7 +221,7 @@ func TestListsOfCommands(t *testing.T) {
 
 var quotedWord = regexp.MustCompile(`"(\w+)"`)
 
-// The words that errors of the command line list are those that the commands accept.
+// TestListsOfWords checks that the words in the command line's errors are those that the commands accept.
 func TestListsOfWords(t *testing.T) {
 	for _, args := range [][]string{{"list", "?"}, {"completion", "?"}} {
 		_, _, errs := weir(args...)

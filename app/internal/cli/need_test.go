@@ -34,7 +34,8 @@ expect: [{id: more, says: more is more, along: rate, that: next.goodput.a > good
 quick: {repeat: 2}
 `
 
-// Every form of a result says that the data chose how many seeds there are; before, what there can be is told.
+// TestSeedsByNeed checks that every form of a result states that the data chose the number of seeds. Before a run the
+// range is stated.
 func TestSeedsByNeed(t *testing.T) {
 	file, out := write(t, phased), t.TempDir()
 	run := func(args ...string) string {
@@ -96,7 +97,8 @@ func TestSeedsByNeed(t *testing.T) {
 	}
 }
 
-// weir check and weir show say how many runs there are at least and at most, and with what they are chosen.
+// TestSeedsByNeedBefore checks that weir check and weir show state the minimum and maximum number of runs, and the
+// criterion.
 func TestSeedsByNeedBefore(t *testing.T) {
 	file := write(t, phased)
 	for _, c := range []struct{ command, want string }{

@@ -55,7 +55,7 @@ func (n *notebook) commands() (all [][]string) {
 	return all
 }
 
-// The notebooks keep no outputs, and the commands that their texts ask for work.
+// TestNotebookCommands checks that the notebooks store no outputs, and the commands in their texts work.
 func TestNotebookCommands(t *testing.T) {
 	if _, _, o := prepared(t); len(o.Runs) < 2 {
 		t.Errorf("%d runs", len(o.Runs))

@@ -91,7 +91,8 @@ func TestParametersAreBound(t *testing.T) {
 	}
 }
 
-// The defaults of every scheme are within their ranges and go together, where none is required.
+// TestDefaultsAreAllowed checks that the defaults of every scheme without required parameters are within their ranges
+// and compatible.
 func TestDefaultsAreAllowed(t *testing.T) {
 	for name, s := range named() {
 		t.Run(name, func(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"weir/study/experiment/plots"
 )
 
-// weir plot has a flag for every key of a plot.
+// TestPlotFlags checks that weir plot has a flag for every key of a plot.
 func TestPlotFlags(t *testing.T) {
 	values := (&plotFlags{}).listValues()
 	_, help, _ := weir("plot", "--help")

@@ -14,7 +14,7 @@ import (
 	"weir/study/plan"
 )
 
-// Every quick variant that takes a while at most draws all of its plots, and gives each claim numbers to be judged by.
+// TestQuickRuns checks that every short quick variant draws all of its plots, and gives each claim its numbers.
 func TestQuickRuns(t *testing.T) {
 	const most = 20 // seconds on one core
 	undefined := regexp.MustCompile(`(?m)^(?:holds|fails|undecided) +(\S+) \(0 runs\)|not defined|` +

@@ -149,7 +149,8 @@ func TestIterationsDiffer(t *testing.T) {
 	}
 }
 
-// weir check says that iterations may recur, where draws begin anew, and what recurs is no trap.
+// TestCheckIterations checks that weir check reports that iterations may recur, where draws restart, and finds no
+// mistake in recurring programs.
 func TestCheckIterations(t *testing.T) {
 	for more, want := range map[string]bool{"iterations: {draws: anew}": true, "": false,
 		"iterations: {draws: anew, repeat: false}": false} {
@@ -290,7 +291,7 @@ func TestEstimateOfIterations(t *testing.T) {
 	}
 }
 
-// To read and to try a job takes no more memory where all its messages would begin at once.
+// TestCheckOfManyMessages: to read and to try a job takes no more memory where all its messages would begin at once.
 func TestCheckOfManyMessages(t *testing.T) {
 	text := fmt.Sprintf(training, "[ecmp, trimming]\nswitches: {\"*\": {queues: 2}}", "", "transport: uet",
 		"{all_to_all: {size: 1MB}}")
@@ -306,8 +307,8 @@ func TestCheckOfManyMessages(t *testing.T) {
 	}
 }
 
-// Draws that cannot begin anew are an error, at their place.
-func TestDrawsAnew(t *testing.T) {
+// TestDraws_RefuseAnewWithoutRecurringIterations checks that draws that cannot restart are an error at their place.
+func TestDraws_RefuseAnewWithoutRecurringIterations(t *testing.T) {
 	for job, want := range map[string]string{
 		"{all_reduce: {size: 64KB}}":                                         "the job has a single iteration",
 		reduce + "}, {name: other, transport: tcp, cc: reno, job: " + reduce: "several jobs are given",
@@ -348,7 +349,8 @@ var chosen = map[string]string{
 	"p4te": "addresses: hierarchical\nswitch: [{p4te: {detect: 1ms, flowlet_cells: 256, flows: 256}}]",
 }
 
-// With two probes of HULA in an iteration, estimates of utilisation outlast it, and paths recur after several.
+// TestLongCycleRecurs: with two probes of HULA in an iteration, estimates of utilisation outlast it, and paths recur
+// after several.
 func TestLongCycleRecurs(t *testing.T) {
 	told := twice(t, `duration: 1s
 topology: {leaf_spine: {leaves: 2, spines: 2, hosts: 2, rate: 100Gbps, delay: 500ns, buffer: 1MB}}
@@ -386,7 +388,8 @@ measure: [job]
 	}
 }
 
-// Iterations recur under every program whose state does, and the others are listed with the word that differs.
+// TestProgramsRecur checks that iterations recur under every program with a recurring state, and the others are listed
+// with the word that differs.
 func TestProgramsRecur(t *testing.T) {
 	for _, p := range Registry().Programs {
 		t.Run(p.Name, func(t *testing.T) {

@@ -79,7 +79,7 @@ func cell(s string) string {
 	return strings.NewReplacer("|", `\|`, "<", "&lt;", "*", `\*`).Replace(s)
 }
 
-// help and --version, as people try them first.
+// TestHelp_PrintsUsageOfCommands checks help and --version, which users try first.
 func TestHelp_PrintsUsageOfCommands(t *testing.T) {
 	for _, c := range []struct {
 		args, want string

@@ -140,9 +140,10 @@ traffic:
 measure: [%s]
 `
 
-// What senders of Weir's own know, they tell in the lab as in the simulator: what they had in flight at most, when they
-// reduced, by the time from which a queue was long, what became of NACKs, and how windows went.
-func TestSendersTell(t *testing.T) {
+// TestSenders_ReportSameMeasuresInLabAndSimulator checks that Weir's own senders report the same in the lab as in the
+// simulator: the maximum in flight, the time of the reduction after a queue was long, the fate of NACKs, and windows
+// over time.
+func TestSenders_ReportSameMeasuresInLabAndSimulator(t *testing.T) {
 	const all = "overshoot, {reduction: {traffic: long, port: s->h8, above: 8 packets, after: 10ms}}, " +
 		"{cwnd: {every: 1ms}}, {in_flight: {every: 1ms}}, {rate: {every: 1ms}}, timeouts, retransmissions"
 	const tcp, hpcc = "{tcp: {stack: weir, nacks: loss}}, cc: reno", "rdma, cc: {hpcc: {preset: simulator}}"
@@ -190,9 +191,9 @@ traffic:
 measure: [control, state]
 `
 
-// What control planes do and what programs keep, switches of the lab tell as those of the simulator do: from the
-// experiment's time 0 on, though they are running before.
-func TestSwitchesTell(t *testing.T) {
+// TestSwitches_ReportSameMeasuresInLabAndSimulator checks that switches of the lab report control planes and programs'
+// state as the simulator's do, from the experiment's time 0 on, though they run before.
+func TestSwitches_ReportSameMeasuresInLabAndSimulator(t *testing.T) {
 	s := plantest.LoadSource(t, Registry(), plantest.NewSource("steered.yaml", steered), experiment.Options{})
 	want, err := run.Execute(t.Context(), s, run.Options{})
 	if err != nil || len(want.Runs) != 1 {

@@ -229,7 +229,7 @@ func mutate(doc any) (all []mutation) {
 	return all
 }
 
-// Schemas can be had together and one by one; of no others.
+// TestSchemaNames checks that schemas are available together and one by one. Other names are refused.
 func TestSchemaNames(t *testing.T) {
 	var out, errs bytes.Buffer
 	if code := Run(Registry(), []string{"schema", "results"}, &out, &errs, false); code != command.Done {
@@ -255,7 +255,7 @@ func TestSchemaNames(t *testing.T) {
 	}
 }
 
-// Apache's own reader of Parquet finds in the files what their schemas say, and what CSV has.
+// TestParquetElsewhere checks that Apache's reader of Parquet finds the content of the schemas and of the CSV files.
 func TestParquetElsewhere(t *testing.T) {
 	folders := resultFolders(t)
 	trace, _ := filepath.Glob(filepath.Join(folders["need"], "traces", "*.parquet"))

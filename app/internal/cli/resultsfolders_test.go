@@ -29,7 +29,7 @@ func ran(t *testing.T, out string, args ...string) string {
 	return ""
 }
 
-// Results are found by name, whatever options they were made with, and the list says what they are.
+// TestResultsFound checks that results are found by name, with any options, and the list describes them.
 func TestResultsFound(t *testing.T) {
 	file, out := write(t, small), t.TempDir()
 	short := ran(t, out, file, "--set", "duration=100ms", "--seed", "9")
@@ -88,7 +88,7 @@ func TestResultsFound(t *testing.T) {
 	}
 }
 
-// Each program has a folder of its own: what another one has left is not touched.
+// TestFolderOfProgram checks that each program has a separate folder: folders of other programs are not changed.
 func TestFolderOfProgram(t *testing.T) {
 	file, out := write(t, small), t.TempDir()
 	dir := ran(t, out, file)
@@ -142,8 +142,9 @@ func TestFolderOfProgram(t *testing.T) {
 	}
 }
 
-// Two that have nothing in common are told so, and differ in that from two that are alike.
-func TestDiffNothingInCommon(t *testing.T) {
+// TestDiff_RefusesResultsWithoutCommonValues checks that two results without common values give an error, unlike two
+// equal ones.
+func TestDiff_RefusesResultsWithoutCommonValues(t *testing.T) {
 	out := t.TempDir()
 	a := ran(t, out, write(t, small))
 	b := ran(t, out, write(t, strings.NewReplacer("title: small", "title: other", "[1Mbps, 5Mbps]", "[2Mbps, 4Mbps]").
@@ -173,7 +174,8 @@ func answered(t *testing.T, text string) {
 	t.Cleanup(func() { os.Stdin = old; r.Close() })
 }
 
-// Removing asks, and touches only what weir has made.
+// TestResultsRemove_AsksAndKeepsOtherFolders checks that removal asks for confirmation, and removes only weir's
+// folders.
 func TestResultsRemove_AsksAndKeepsOtherFolders(t *testing.T) {
 	file, out := write(t, small), t.TempDir()
 	dir := ran(t, out, file)
@@ -237,7 +239,7 @@ func TestResultsRemove_AsksAndKeepsOtherFolders(t *testing.T) {
 	}
 }
 
-// A bundle gives on another machine what there was on this one.
+// TestResultsBundle_OpensWithSameContents checks that a bundle opens on another machine with the same contents.
 func TestResultsBundle_OpensWithSameContents(t *testing.T) {
 	out, other := t.TempDir(), t.TempDir()
 	dir := ran(t, out, write(t, small), "--set", "duration=100ms", "--trace", "s->b")

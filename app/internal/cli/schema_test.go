@@ -12,7 +12,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// What `weir schema` prints takes every experiment in the tree.
+// TestDocsSchemaOfAll checks that the output of `weir schema` accepts every experiment in the tree.
 func TestDocsSchemaOfAll(t *testing.T) {
 	var out, errs bytes.Buffer
 	if code := Run(Registry(), []string{"schema"}, &out, &errs, false); code != command.Done {

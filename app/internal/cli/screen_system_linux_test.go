@@ -10,7 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Of a terminal the width is its own, and there are colours, unless NO_COLOR or a dumb terminal forbid them.
+// TestScreenOfTerminal checks that a terminal's width is used, and its colours, unless NO_COLOR or a dumb terminal
+// forbid them.
 func TestScreenOfTerminal(t *testing.T) {
 	near, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {

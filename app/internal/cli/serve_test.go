@@ -7,7 +7,7 @@ import (
 	"weir/internal/command"
 )
 
-// What weir serve cannot do is said before it listens.
+// TestServeFlags checks that impossible options of weir serve are reported before it listens.
 func TestServeFlags(t *testing.T) {
 	for _, c := range []struct {
 		name string

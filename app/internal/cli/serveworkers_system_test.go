@@ -247,7 +247,8 @@ func TestServeWithWorkers(t *testing.T) {
 	w.until(start("duration", "21s"), "done after", "20 done", "second 1 0 20 ")
 }
 
-// A run that no worker can carry out is said to have failed, with the reason, and the others are finished.
+// TestServeWorkersFail checks that a run that no worker can execute is reported as failed, with the reason, and the
+// others finish.
 func TestServeWorkersFail(t *testing.T) {
 	w := watchSweeps(t, write(t, strings.Replace(twenty, "repeat: 10", "repeat: 1", 1)))
 	w.worker("hasty", time.Nanosecond)
@@ -258,9 +259,9 @@ func TestServeWorkersFail(t *testing.T) {
 	w.until(job, "failed after", "2 runs have failed; the first of them is rate=", "0 done, 2 failed")
 }
 
-// Of a sweep that somebody else's weir run carries out into the folder the page says how far it is and who works, while
-// it goes on, when it has been ended, and when it is done.
-func TestServeBesideSweep(t *testing.T) {
+// TestServe_ShowsSweepOfOtherProcess checks that the page shows the progress and the workers of a sweep that another
+// weir run executes into the folder: while it runs, when it was ended, and when it is finished.
+func TestServe_ShowsSweepOfOtherProcess(t *testing.T) {
 	file := write(t, twenty)
 	w := watchSweeps(t, file)
 	s := runtest.Load(t, registry(), file, experiment.Options{})

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A second signal ends the wait when it arrives more than together after the first. One that arrives earlier belongs to
-// the first, and without one the grace ends.
+// TestSecondSignal: a second signal ends the wait when it arrives more than together after the first. One that arrives
+// earlier belongs to the first, and without one the grace ends.
 func TestSecondSignal(t *testing.T) {
 	const wait = 800 * time.Millisecond
 	simple := grace{time: wait}

@@ -22,7 +22,7 @@ repeat: 1
 measure: [goodput]
 `
 
-// Flags that would do nothing, and those that do not go together, are refused.
+// TestSlurmFlags checks that flags without effect, and flags that conflict, are refused.
 func TestSlurmFlags(t *testing.T) {
 	t.Chdir(t.TempDir())
 	file := write(t, sweepOfTwo)
@@ -111,7 +111,7 @@ func TestExportTaskCollect(t *testing.T) {
 	}
 }
 
-// What Slurm grants a task bounds its garbage, unless GOMEMLIMIT does.
+// TestLimitMemory checks that Slurm's grant to a task bounds its garbage, unless GOMEMLIMIT does.
 func TestLimitMemory(t *testing.T) {
 	before := debug.SetMemoryLimit(-1)
 	defer debug.SetMemoryLimit(before)

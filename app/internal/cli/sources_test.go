@@ -12,8 +12,8 @@ import (
 	"weir/internal/cite"
 )
 
-// Every source that weir show prints says who has the value: a work of docs/sources.md, the
-// experiment's file, or us.
+// TestDocsShownSources checks that every source that weir show prints names the origin of the value: a work of
+// docs/sources.md, the experiment's file, or Weir.
 func TestDocsShownSources(t *testing.T) {
 	tree, err := cite.Open(pages.Files)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"weir/study/results"
 )
 
-// What is known of standard output: COLUMNS before anything else; of a file nothing.
+// TestScreenOfFile checks the properties of standard output: COLUMNS overrides all others, and a file has none.
 func TestScreenOfFile(t *testing.T) {
 	f, err := os.Create(filepath.Join(t.TempDir(), "out"))
 	if err != nil {
@@ -127,7 +127,7 @@ func TestTableFlags(t *testing.T) {
 	}
 }
 
-// Lists are as wide as the terminal, too.
+// TestWideList: lists are as wide as the terminal, too.
 func TestWideList(t *testing.T) {
 	lines := func(width int) int {
 		var out, errs bytes.Buffer

@@ -113,7 +113,7 @@ func everyScheme(r *experiment.Registry, try func(what, text string)) {
 	}
 }
 
-// Every scheme gives the same on three threads as on one.
+// TestThreadsSame: every scheme gives the same on three threads as on one.
 func TestThreadsSame(t *testing.T) {
 	r := Registry()
 	everyScheme(r, func(what, text string) {

@@ -51,8 +51,8 @@ func events(t *testing.T, name string, args ...string) (lines []string) {
 	return lines
 }
 
-// Traces of all runs, found again; their summaries are of the same events, in any
-// form and within 80 columns.
+// TestTrace_FindsAndSummarizesTraces checks that traces of all runs are found. Their summaries are of the same events,
+// in any form and within 80 columns.
 func TestTrace_FindsAndSummarizesTraces(t *testing.T) {
 	file, out, _ := traced(t)
 	if _, stdout, _ := weir("run", file, "--out", out, "--trace", "s->b", "--trace", "a->s"); !strings.Contains(stdout,
@@ -84,7 +84,7 @@ func TestTrace_FindsAndSummarizesTraces(t *testing.T) {
 	}
 }
 
-// Filters pick events; Parquet has the same ones as text.
+// TestTraceFilters checks that filters select events. Parquet has the same ones as text.
 func TestTraceFilters(t *testing.T) {
 	_, _, txt := traced(t)
 	all := events(t, txt)
@@ -124,7 +124,7 @@ func TestTraceFilters(t *testing.T) {
 	}
 }
 
-// What is wrong is exit code 2, with its place.
+// TestTraceRefuses checks that wrong input gives exit code 2, with its place.
 func TestTraceRefuses(t *testing.T) {
 	file, _, txt := traced(t)
 	data, _ := os.ReadFile(txt)

@@ -18,7 +18,7 @@ import (
 	"weir/study/run"
 )
 
-// Traces are kept in the forms that are wanted, and how much they take is said before.
+// TestTraceForms checks that traces are stored in the given forms, and their size is estimated before.
 func TestTraceForms(t *testing.T) {
 	file, out := write(t, small), t.TempDir()
 	of := func() (forms []string) {
@@ -91,7 +91,7 @@ func TestTraceForms(t *testing.T) {
 	}
 }
 
-// What is said of the size of traces is within a factor of two, in every form.
+// TestTraceSize checks that the estimated size of traces is within a factor of two, in every form.
 func TestTraceSize(t *testing.T) {
 	file, out := write(t, strings.Replace(small, "duration: 200ms", "duration: 5s", 1)), t.TempDir()
 	src, err := registry().OpenExperiment(file)
@@ -126,7 +126,7 @@ func TestTraceSize(t *testing.T) {
 	}
 }
 
-// The summary of check comes first, however many runs there are, and says what the time is by.
+// TestCheckSummary checks that the summary of check is first, for any number of runs, and names the basis of the time.
 func TestCheckSummary(t *testing.T) {
 	code, stdout, stderr := weir("check", write(t, small), "--set", "repeat=300")
 	lines := strings.Split(stdout, "\n")
@@ -137,7 +137,7 @@ func TestCheckSummary(t *testing.T) {
 	}
 }
 
-// A name that is not known is answered with the nearest, and not with all of them.
+// TestNearestNames: a name that is not known is answered with the nearest, and not with all of them.
 func TestNearestNames(t *testing.T) {
 	for _, args := range []string{"run p4abc/fig55", "show p4abc/fog5", "check fig44", "report p4abc/fig55"} {
 		t.Run(args, func(t *testing.T) {
@@ -149,7 +149,8 @@ func TestNearestNames(t *testing.T) {
 	}
 }
 
-// The first command of the page about traces leaves some MB, and not 1.3 GB as it once did.
+// TestFirstTraceIsSmall checks that the first command of the page about traces writes some MB, and not the 1.3 GB of an
+// earlier version.
 func TestFirstTraceIsSmall(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/traces.md")
 	if err != nil {

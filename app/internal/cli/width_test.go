@@ -11,7 +11,7 @@ import (
 	"weir/study/report"
 )
 
-// No list is wider than a terminal.
+// TestListWidth: no list is wider than a terminal.
 func TestListWidth(t *testing.T) {
 	for _, what := range []string{"experiments", "schemes", "measures", "workloads", "topologies"} {
 		t.Run(what, func(t *testing.T) {
@@ -28,7 +28,7 @@ func TestListWidth(t *testing.T) {
 	}
 }
 
-// A name with a slip, of a scheme or without its room, is guessed.
+// TestShow_GuessesMisspeltNames: a name with a slip, of a scheme or without its room, is guessed.
 func TestShow_GuessesMisspeltNames(t *testing.T) {
 	for name, want := range map[string]string{"cubik": `did you mean the scheme "cubic"?`,
 		"fig5": `did you mean "p4abc/fig5"?`, "p4abc/fgi5": `did you mean "p4abc/fig5"?`} {

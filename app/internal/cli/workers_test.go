@@ -6,7 +6,7 @@ import (
 	"weir/internal/command"
 )
 
-// Metrics of a sweep have no password, so that they are for this machine alone.
+// TestSweepMetricsOnLoopback checks that metrics of a sweep, which need no password, are served only on this machine.
 func TestSweepMetricsOnLoopback(t *testing.T) {
 	file := write(t, sweepOfTwo)
 	for _, address := range []string{"0.0.0.0:0", ":0", "192.0.2.1:9100", "[::ffff:0.0.0.0]:0", "[::%lo]:0"} {

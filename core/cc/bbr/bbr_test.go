@@ -37,8 +37,8 @@ func (p *path) runUntil(until unit.Time) {
 	}
 }
 
-// draft-cardwell-iccrg-bbr-00 §4.1, §4.2: pacing rate = gain · bandwidth, less 1 %;
-// window = gain · BDP and room for bursts. Startup has 2/ln 2 = 2.89.
+// TestBBR_FollowsDraftFormulas checks draft-cardwell-iccrg-bbr-00 §4.1 and §4.2: the pacing rate is gain · bandwidth,
+// less 1 %, and the window is gain · BDP with room for bursts. Startup has a gain of 2/ln 2 = 2.89.
 func TestBBR_FollowsDraftFormulas(t *testing.T) {
 	b := New(newFlow())
 	if g := b.PacingGain(); g < 2.885 || g > 2.89 {
@@ -61,7 +61,8 @@ func TestBBR_FollowsDraftFormulas(t *testing.T) {
 	}
 }
 
-// §4.3.2: three rounds with less than a quarter more bandwidth end startup.
+// TestFullPipe checks draft-cardwell-iccrg-bbr-00 §4.3.2: three rounds with less than a quarter more bandwidth end
+// startup.
 func TestFullPipe(t *testing.T) {
 	b := New(newFlow())
 	a := &cc.Ack{Packets: 1, Advanced: true, RTT: cc.RTT{Sample: 20 * ms, Smoothed: 20 * ms}}
@@ -83,8 +84,8 @@ func TestFullPipe(t *testing.T) {
 	}
 }
 
-// The filter is the maximum of the last rounds, approximately: never below that of the
-// last window, never above that of the last two.
+// TestMaxFilter checks that the filter approximates the maximum of the last rounds: it is never below the last window's
+// maximum, and never above the maximum of the last two.
 func TestMaxFilter(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	var m maxFilter

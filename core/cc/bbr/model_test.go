@@ -7,7 +7,8 @@ import (
 	"weir/core/unit"
 )
 
-// What a policer's rate, loss recovery and idleness do to the controller.
+// TestBBR_ConservationLastsOneRound checks the effect of a policer's rate, loss recovery and idle time on the
+// controller.
 func TestBBR_ConservationLastsOneRound(t *testing.T) {
 	p := &path{b: New(newFlow()), rate: 5000, rtt: 20 * ms}
 	p.runUntil(3 * unit.Second)

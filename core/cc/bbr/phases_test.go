@@ -7,7 +7,8 @@ import (
 	"weir/core/unit"
 )
 
-// draft-cardwell-iccrg-bbr-00 §4.3.2: three rounds with less than 25 % more fill the pipe.
+// TestStartup_FullAfterThreeRoundsWithoutGrowth checks draft-cardwell-iccrg-bbr-00 §4.3.2: three rounds with less than
+// 25 % more bandwidth fill the pipe.
 func TestStartup_FullAfterThreeRoundsWithoutGrowth(t *testing.T) {
 	for _, c := range []struct {
 		name       string
@@ -47,7 +48,8 @@ func TestStartup_FullAfterThreeRoundsWithoutGrowth(t *testing.T) {
 	})
 }
 
-// §4.3.3: the gain is the inverse of startup's, so that its queue leaves within a round.
+// TestDrain_GainInvertsStartup checks draft-cardwell-iccrg-bbr-00 §4.3.3: the gain is the inverse of startup's, so its
+// queue drains within a round.
 func TestDrain_GainInvertsStartup(t *testing.T) {
 	var s startup
 	var d drain
@@ -61,7 +63,8 @@ func TestDrain_GainInvertsStartup(t *testing.T) {
 	}
 }
 
-// §4.3.4: the cycle 5/4, 3/4 and six times 1, each for the least round-trip time.
+// TestProbeBW checks draft-cardwell-iccrg-bbr-00 §4.3.4: the cycle is 5/4, 3/4 and six times 1, each for the minimum
+// round-trip time.
 func TestProbeBW(t *testing.T) {
 	t.Run("it begins anywhere but in the draining phase", func(t *testing.T) {
 		random, begun := unit.NewRandom(1, "bbr"), map[int]int{}
@@ -122,7 +125,8 @@ func TestProbeBW(t *testing.T) {
 	}
 }
 
-// §4.1.2, §4.3.5: the minimum lasts for ten seconds, then four packets for 200 ms and a round.
+// TestProbeRTT checks draft-cardwell-iccrg-bbr-00 §4.1.2 and §4.3.5: the minimum lasts for ten seconds. Four packets in
+// flight for 200 ms and a round follow.
 func TestProbeRTT(t *testing.T) {
 	t.Run("the filter", func(t *testing.T) {
 		p := newProbeRTT(0)
@@ -169,7 +173,7 @@ func TestProbeRTT(t *testing.T) {
 	})
 }
 
-// bbr_set_cwnd_to_recover_or_restore, bbr_save_cwnd.
+// TestRecovery_ConservesPacketsThenRestores follows bbr_set_cwnd_to_recover_or_restore and bbr_save_cwnd of Linux.
 func TestRecovery_ConservesPacketsThenRestores(t *testing.T) {
 	ack := func(state cc.RecoveryState, packets, inFlight, lost int) *cc.Ack {
 		return &cc.Ack{Packets: packets, Flight: cc.Flight{After: inFlight}, Losses: cc.Losses{State: state, New: lost}}
@@ -207,7 +211,8 @@ func TestRecovery_ConservesPacketsThenRestores(t *testing.T) {
 	}
 }
 
-// bbr_lt_bw_sampling: two intervals of four rounds with a fifth of loss and one rate.
+// TestPolicerFound follows bbr_lt_bw_sampling of Linux: two intervals of four rounds, with a fifth of loss and one
+// rate, detect a policer.
 func TestPolicerFound(t *testing.T) {
 	// interval plays rounds of 100 packets in 20 ms, of which so many are lost, and one more loss.
 	interval := func(p *policer, at *totals, rounds int, lost int64, took unit.Time) (found bool) {
@@ -269,7 +274,7 @@ func TestPolicerFound(t *testing.T) {
 	})
 }
 
-// bbr_update_ack_aggregation.
+// TestAggregation_BoundsAndForgetsExtraPackets follows bbr_update_ack_aggregation of Linux.
 func TestAggregation_BoundsAndForgetsExtraPackets(t *testing.T) {
 	var g aggregation
 	g.startEpoch(0)

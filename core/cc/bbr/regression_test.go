@@ -7,7 +7,7 @@ import (
 	"weir/core/unit"
 )
 
-// bbr_ssthresh is called at CWR's entry too (tcp_enter_cwr → tcp_init_cwnd_reduction).
+// TestECNThenLoss checks that bbr_ssthresh also runs when CWR starts (tcp_enter_cwr → tcp_init_cwnd_reduction).
 func TestECNThenLoss(t *testing.T) {
 	p := &path{b: New(newFlow()), rate: 5000, rtt: 20 * ms}
 	p.runUntil(3 * unit.Second)
@@ -66,7 +66,8 @@ func TestMinRTTHandshake(t *testing.T) {
 	}
 }
 
-// bbr_save_cwnd comes behind the change of mode: what was saved before stays, if it is larger.
+// TestProbeRTTPrior checks that bbr_save_cwnd runs after the change of mode: an earlier saved window remains if it is
+// larger.
 func TestProbeRTTPrior(t *testing.T) {
 	b := New(newFlow())
 	b.recovery.prior = 300

@@ -56,8 +56,9 @@ func is(t *testing.T, what string, b *bolt.Bolt, window float64) {
 	}
 }
 
-// Algorithm 2, HandleSRC: share = rate / link, interval = rtt_src / (share × queue in packets), and one packet
-// less if that has passed since the last decrease. Before any acknowledgement the rate is the sender's link's.
+// TestBolt_QueueNoticeTakesPacket follows Algorithm 2, HandleSRC: share = rate / link, interval = rtt_src / (share ×
+// queue in packets), and one packet less if that has passed since the last decrease. Before any acknowledgement the
+// rate is the sender's link's.
 func TestBolt_QueueNoticeTakesPacket(t *testing.T) {
 	b := build(t, bolt.Defaults())
 	is(t, "at the start", b, 80_000)
@@ -73,8 +74,9 @@ func TestBolt_QueueNoticeTakesPacket(t *testing.T) {
 	is(t, "a queue of 10 packets", b, 79_000)
 }
 
-// With a window of 80 of the link's 100 packets in 8 µs, word that took 4 µs of a queue of 10 packets counts once in
-// 4 µs / (0.8 × 10) = 0.5 µs, whatever comes in between.
+// TestDecreaseInterval checks the minimum time between decreases. The window has 80 of the link's 100 packets in 8 µs,
+// and notices of 10 queued packets take 4 µs. They count once in 4 µs / (0.8 × 10) = 0.5 µs, whatever events lie
+// between.
 func TestDecreaseInterval(t *testing.T) {
 	b := build(t, bolt.Defaults())
 	b.OnNotice(7*us, notice(1000, 0))
@@ -89,7 +91,8 @@ func TestDecreaseInterval(t *testing.T) {
 	is(t, "after it", b, 78_000)
 }
 
-// A window of a packet or less halves by every word, down to min_cwnd; a decrease may end below a packet.
+// TestBelowPacket checks that each notice halves a window of a packet or less, down to min_cwnd. A decrease may end
+// below a packet.
 func TestBelowPacket(t *testing.T) {
 	c := bolt.Defaults()
 	f := newFlow()
@@ -105,7 +108,8 @@ func TestBelowPacket(t *testing.T) {
 	}
 }
 
-// INC of an acknowledgement is a packet more, unless the packet found a queue; without requests nothing asks.
+// TestBolt_IncreaseFlagAddsPacket checks that INC of an acknowledgement adds a packet, unless the packet found a queue.
+// Without requests no packet carries the flag.
 func TestBolt_IncreaseFlagAddsPacket(t *testing.T) {
 	c := bolt.Defaults()
 	c.AI = 0
@@ -128,7 +132,8 @@ func TestBolt_IncreaseFlagAddsPacket(t *testing.T) {
 	is(t, "max_cwnd", b, 82_000)
 }
 
-// AI is a packet when what was sent at the last one is acknowledged; not by what delivers nothing.
+// TestBolt_AddsAIOncePerWindow checks that AI adds a packet when the data sent at the last increase is acknowledged. An
+// acknowledgement that delivers no data adds no packet.
 func TestBolt_AddsAIOncePerWindow(t *testing.T) {
 	for _, ai := range []float64{1, 0.25, 0} {
 		t.Run(fmt.Sprint(ai), func(t *testing.T) {
@@ -153,8 +158,8 @@ func TestBolt_AddsAIOncePerWindow(t *testing.T) {
 	}
 }
 
-// FIRST as long as nothing is acknowledged, LAST if what is left fits into the window or into the packet, INC
-// otherwise, of flows that are beyond their first window.
+// TestBolt_SetsFlagsOfPackets checks the flags: FIRST until the first acknowledgement, LAST if the remaining data fits
+// into the window or the packet. Otherwise flows beyond their first window set INC.
 func TestBolt_SetsFlagsOfPackets(t *testing.T) {
 	c := bolt.Defaults()
 	c.AI = 0
@@ -189,7 +194,8 @@ func TestBolt_SetsFlagsOfPackets(t *testing.T) {
 	}
 }
 
-// The rate is a window a round trip: the last one or, below a packet, the path's as long as there is none.
+// TestBolt_PacesWindowPerRoundTrip checks that the rate is a window per round trip. The round trip is the last sample
+// or, below a packet and without a sample, the path's.
 func TestBolt_PacesWindowPerRoundTrip(t *testing.T) {
 	for pacing, want := range map[string]string{"always": "80kB 0bps, 81kB 81Gbps, 1kB 500Mbps",
 		"below_packet": "80kB 0bps, 81kB 0bps, 1kB 500Mbps"} {
@@ -220,7 +226,8 @@ func TestBolt_PacesWindowPerRoundTrip(t *testing.T) {
 	}
 }
 
-// A loss takes max_md, once a round trip; a decrease by an answer about one counts as well.
+// TestBolt_LossReducesOncePerRoundTrip checks that a loss reduces by max_md, once a round trip. A decrease by a notice
+// about a lost packet counts as well.
 func TestBolt_LossReducesOncePerRoundTrip(t *testing.T) {
 	b := build(t, bolt.Defaults())
 	b.OnAck(8*us, ack(1000, 80_000, 0))
@@ -240,7 +247,8 @@ func TestBolt_LossReducesOncePerRoundTrip(t *testing.T) {
 	is(t, "what is no loss", b, 19_250)
 }
 
-// Without SRC the acknowledgement has the queue, and counts as its word after a whole round trip.
+// TestBolt_DecreaseFlagTakesPacket checks that without SRC the acknowledgement carries the queue. It counts as a notice
+// after a full round trip.
 func TestBolt_DecreaseFlagTakesPacket(t *testing.T) {
 	c := bolt.Defaults()
 	c.AI = 0
@@ -255,7 +263,8 @@ func TestBolt_DecreaseFlagTakesPacket(t *testing.T) {
 	is(t, "again", b, 78_000)
 }
 
-// A story that was worked out by hand, with the numbers behind each step.
+// TestBolt_MatchesTranscriptByHand compares the controller with a sequence of events that was calculated by hand, with
+// the numbers of each step.
 //
 //	t [µs]  event                                   window [B]
 //	0       80 packets leave: FIRST                 80000
@@ -324,7 +333,8 @@ func TestBolt_RejectsBadConfigAndFlow(t *testing.T) {
 	}
 }
 
-// The site is asked: switches that do not answer, packets by several paths, windows and clocks.
+// TestConfig_CheckRemarksUnsuitableSites checks the warnings about a site: switches that send no notices, packets over
+// several paths, windows and clocks.
 func TestConfig_CheckRemarksUnsuitableSites(t *testing.T) {
 	paths := func(change func(p *cc.FlowPath)) []cc.FlowPath {
 		p := cc.FlowPath{Path: cc.Path{NICRate: unit.Tbps, LineRate: unit.Tbps, BaseRTT: 8 * us},

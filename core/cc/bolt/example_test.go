@@ -8,7 +8,7 @@ import (
 	"weir/core/unit"
 )
 
-// A switch of 100 Gb/s tells a sender of a queue of 10 packets: one packet less.
+// ExampleNew notifies a sender of a queue of 10 packets at a switch of 100 Gb/s: its window shrinks by one packet.
 func ExampleNew() {
 	b, err := bolt.New(cc.Flow{MSS: 1000, MTU: 1000, InitialWindow: 80, Path: cc.Path{NICRate: 100 * unit.Gbps}},
 		bolt.Defaults())

@@ -55,8 +55,8 @@ func stories(n int) [][]byte {
 	return out
 }
 
-// Every controller holds what the model checks, whatever happens to it, and two of
-// them that see the same do the same.
+// TestModel_ControllersHoldInvariants checks that every controller keeps the model's invariants under any events, and
+// that two controllers with the same events decide the same.
 func TestModel_ControllersHoldInvariants(t *testing.T) {
 	for _, m := range makers {
 		for i, s := range stories(100) {
@@ -127,7 +127,7 @@ func (b *broken) OnLoss(now unit.Time, l cc.Loss) {
 	b.Controller.OnLoss(now, l)
 }
 
-// The model finds mistakes.
+// TestModel_FindsMutants: the model finds mistakes.
 func TestModel_FindsMutants(t *testing.T) {
 	without := func(kind cc.LossKind) func(l cc.Loss) (cc.Loss, bool) {
 		return func(l cc.Loss) (cc.Loss, bool) { return l, l.Kind != kind }
@@ -214,7 +214,8 @@ func checkScripts(t *testing.T, folder string, names []string, newController fun
 	}
 }
 
-// What window-based controllers answer to streams of events is in testdata.
+// TestPlayScript_MatchesGoldenFiles compares the decisions of window-based controllers for streams of events with the
+// files in testdata.
 func TestPlayScript_MatchesGoldenFiles(t *testing.T) {
 	var names []string
 	for _, m := range makers {
@@ -253,7 +254,8 @@ func (r *raising) Decision() cc.Decision {
 	return d
 }
 
-// The model finds who sends more by NACKs, if it is to tell of them.
+// TestModel_FindsGrowthByNacks checks that the model finds controllers that send more because of NACKs, if the test
+// requests it.
 func TestModel_FindsGrowthByNacks(t *testing.T) {
 	story := []byte{0, 31, 15, 159}
 	if err := (&Model{Controller: &raising{Controller: reno.New(NewFlow(7))}, Nacks: true}).PlayStory(story); err == nil {
@@ -268,10 +270,10 @@ func TestModel_FindsGrowthByNacks(t *testing.T) {
 	}
 }
 
-// The loop by hand: 8 Mb/s of frames of 1000 B are a packet a millisecond. A window of 5 and
-// 9 ms of RTT, 10 ms with the packet itself, give half of the rate and no queue; one of 30 the
-// whole rate and a queue of 20, or 21 for an instant, and nothing trimmed. Of 40
-// packets with room for 20 the first round loses what the path and the queue do not hold.
+// TestBottleneck_MatchesLoopByHand compares the loop with values calculated by hand: 8 Mb/s of frames of 1000 B are a
+// packet a millisecond. A window of 5 at 9 ms of RTT, 10 ms with the packet itself, gives half of the rate and no
+// queue. A window of 30 gives the full rate and a queue of 20, or 21 for an instant, without trimming. Of 40 packets
+// with room for 20, the first round loses the packets that the path and the queue have no room for.
 func TestBottleneck_MatchesLoopByHand(t *testing.T) {
 	run := func(window, buffer int) (*Bottleneck, *Sender) {
 		s := &Sender{Controller: none.New(NewFlow(1), none.Config{Packets: window}), RTT: 9 * unit.Millisecond,

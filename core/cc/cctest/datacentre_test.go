@@ -53,8 +53,8 @@ var fasts = []fast{
 	{"swift-fixed", swift.Scheme(), 0, 0, []string{"hop_delay", "0s", "fs_range", "0s"}},
 }
 
-// Every controller for data centres holds what the model checks, at their speed and at
-// that of wide areas, and two of them that see the same do the same.
+// TestDatacentreModel checks that every controller for data centres keeps the model's invariants, at their speed and at
+// wide-area speeds. Two controllers with the same events decide the same.
 func TestDatacentreModel(t *testing.T) {
 	for _, m := range fasts {
 		for i, s := range stories(60) {
@@ -117,7 +117,7 @@ func (b *brokenRate) OnTimer(now unit.Time) {
 	b.Controller.OnTimer(now)
 }
 
-// The model finds mistakes of rate-based controllers.
+// TestDatacentreMutants checks that the model finds mistakes of rate-based controllers.
 func TestDatacentreMutants(t *testing.T) {
 	cnps := 0
 	for name, b := range map[string]*brokenRate{
@@ -167,7 +167,8 @@ func TestDatacentreMutants(t *testing.T) {
 	}
 }
 
-// What controllers for data centres answer to streams of events at their speed is in testdata/datacentre.
+// TestDatacentreScripts compares the decisions of controllers for data centres, at their speed, with the files in
+// testdata/datacentre.
 func TestDatacentreScripts(t *testing.T) {
 	var names []string
 	for _, m := range fasts {
@@ -176,7 +177,7 @@ func TestDatacentreScripts(t *testing.T) {
 	checkScripts(t, "testdata/datacentre", names, func(i int) cc.Controller { return fasts[i].make(t) })
 }
 
-// No controller allocates when packets come and go.
+// TestDatacentreAllocations checks that no controller allocates memory for packets.
 func TestDatacentreAllocations(t *testing.T) {
 	for _, m := range fasts {
 		c := m.make(t)

@@ -18,7 +18,7 @@ import (
 	"weir/core/unit"
 )
 
-// The schemes of this tree are in no trap, whatever happens to their flows.
+// TestNoFindings checks that any events find no mistake in the schemes of this tree.
 func TestNoFindings(t *testing.T) {
 	for _, s := range []cc.Scheme{bbr.Scheme(), cubic.Scheme(), dctcp.Scheme(), none.Scheme(), reno.Scheme(),
 		dcqcn.Scheme(), swift.Scheme(), timely.Scheme()} {
@@ -86,8 +86,8 @@ func (m *mistaken) Decision() cc.Decision {
 // shared is what flows must not share.
 var shared unit.Bytes
 
-// trapped are schemes with one mistake, or none.
-var trapped = []struct {
+// flawed lists schemes with one mistake, or none.
+var flawed = []struct {
 	name   string
 	scheme cc.Scheme // what it says
 	make   func(m *mistaken)
@@ -178,9 +178,10 @@ var trapped = []struct {
 	}, "OnAck panics: runtime error: index out of range [-1]", true},
 }
 
-// Each trap is found in a scheme that was made for it, and nothing else in it.
+// TestFindings_FindOnlyThePlantedMistake checks that each mistake is found in a scheme made for it, without further
+// findings.
 func TestFindings_FindOnlyThePlantedMistake(t *testing.T) {
-	for _, x := range trapped {
+	for _, x := range flawed {
 		t.Run(x.name, func(t *testing.T) {
 			shared = 0
 			s := x.scheme

@@ -32,8 +32,8 @@ func ackEvenly(c *Cubic, from, long, rtt unit.Time) unit.Time {
 	return from
 }
 
-// RFC 9438 §4.2 equations 1 and 2, §4.6: from 70 % of W_max = 1000 the window follows
-// C(t − K)³ + W_max and is back at W_max after K = ∛(300/0.4) = 9.09 s.
+// TestCubic_FollowsCubicCurve checks RFC 9438 §4.2, equations 1 and 2, and §4.6: from 70 % of W_max = 1000 the window
+// follows C(t − K)³ + W_max. It reaches W_max after K = ∛(300/0.4) = 9.09 s.
 func TestCubic_FollowsCubicCurve(t *testing.T) {
 	for _, variant := range []string{Linux, RFC9438} {
 		t.Run(variant, func(t *testing.T) {
@@ -55,9 +55,9 @@ func TestCubic_FollowsCubicCurve(t *testing.T) {
 	}
 }
 
-// §4.3 equation 4: where the cubic function is slower, the window is that of an AIMD
-// with α = 3(1 − β)/(1 + β) = 0.529 packets a round trip; from the last maximum on
-// with 1 (rfc9438), or with 0.529 for ever (linux).
+// TestRenoFriendly checks RFC 9438 §4.3, equation 4: where the cubic function is slower, the window follows an AIMD
+// with α = 3(1 − β)/(1 + β) = 0.529 packets a round trip. Above the last maximum α is 1 (rfc9438), or always 0.529
+// (linux).
 func TestRenoFriendly(t *testing.T) {
 	const alpha = 3 * 0.3 / 1.7
 	for _, variant := range []string{Linux, RFC9438} {
@@ -82,10 +82,10 @@ func TestRenoFriendly(t *testing.T) {
 	}
 }
 
-// §4.7: when the window at a loss is below the last W_max, W_max becomes cwnd(1 + β)/2.
-// §4.8: after a timeout the window is 1 and the threshold β·cwnd. §4.9: a spurious loss
-// restores everything.
-func TestCubic_LossSetsMaxWindow(t *testing.T) {
+// TestCubic_LossesFollowRFC9438 checks RFC 9438 §4.7: when the window at a loss is below the last W_max, W_max becomes
+// cwnd(1 + β)/2. §4.8 of RFC 9438: after a timeout the window is 1 and the threshold β·cwnd. §4.9 of RFC 9438: a
+// spurious loss restores all state.
+func TestCubic_LossesFollowRFC9438(t *testing.T) {
 	c := New(cctest.NewFlow(1, cctest.SetInitialWindow(100)), plain(RFC9438))
 	c.OnLoss(0, cc.Loss{Kind: cc.FastRecovery})
 	if c.wMax != 100 || packets(c) != 70 {
@@ -113,7 +113,7 @@ func TestCubic_LossSetsMaxWindow(t *testing.T) {
 	}
 }
 
-// §5.8: time in which nothing is sent does not count.
+// TestCubic_ExcludesIdleTime checks RFC 9438 §5.8: idle time does not count.
 func TestCubic_ExcludesIdleTime(t *testing.T) {
 	a, b := New(cctest.NewFlow(1, cctest.SetInitialWindow(100)), plain(RFC9438)), New(cctest.NewFlow(1,
 		cctest.SetInitialWindow(100)), plain(RFC9438))
@@ -129,7 +129,7 @@ func TestCubic_ExcludesIdleTime(t *testing.T) {
 	}
 }
 
-// Linux grows by 5 % a round trip or more before the first loss.
+// TestBeforeTheFirstLoss checks that Linux grows by at least 5 % a round trip before the first loss.
 func TestBeforeTheFirstLoss(t *testing.T) {
 	c := New(cctest.NewFlow(1, cctest.SetInitialWindow(100)), plain(Linux))
 	c.window.Threshold = 100
@@ -152,9 +152,9 @@ func ackRound(c *Cubic, now unit.Time, una *int64, n int, gap, rtt unit.Time) un
 	return now
 }
 
-// HyStart as in Linux: a train of ACKs that lasts half of the minimum RTT (and about
-// the time of a burst) ends slow start, and so does an RTT that has grown by 1/8, 4 to
-// 16 ms, after eight samples; never below 16 packets.
+// TestLinuxHyStart checks Linux's HyStart. A train of ACKs that lasts half of the minimum RTT, plus about a burst's
+// time, ends slow start. So does an RTT that has grown by 1/8, within 4 to 16 ms, after eight samples. Neither applies
+// below 16 packets.
 func TestLinuxHyStart(t *testing.T) {
 	config := Defaults()
 	start := func(gap unit.Time, rtts ...unit.Time) (c *Cubic) {
@@ -183,9 +183,10 @@ func TestLinuxHyStart(t *testing.T) {
 	}
 }
 
-// HyStart as in Linux 4.4, by hand: of ACKs 0.5 ms apart over an RTT of 21 ms the one ends slow start that comes 11
-// whole milliseconds after the round began, for the half is 10; that of 6.18, which allows for a burst, goes on until
-// 1 ms later, 0.5 ms with windows that are sent faster. The least RTT of a round is that of the first eight ACKs.
+// TestHyStart44 follows HyStart of Linux 4.4 by hand, with ACKs 0.5 ms apart over an RTT of 21 ms. The ACK 11 whole
+// milliseconds after the start of the round ends slow start, because the half is 10. HyStart of 6.18 allows for a burst
+// and ends it 1 ms later, or 0.5 ms later with windows that are sent faster. A round's minimum RTT is the minimum of
+// its first eight ACKs.
 func TestHyStart44(t *testing.T) {
 	ends := func(variant string) (after unit.Time) {
 		config := Defaults()
@@ -230,9 +231,8 @@ func TestHyStart44(t *testing.T) {
 	}
 }
 
-// HyStart++ (RFC 9406 §4.2): a round whose smallest RTT is larger by 1/8, 4 to 16 ms,
-// begins conservative slow start, a quarter as fast; five such rounds end slow start,
-// and a smaller RTT resumes it.
+// TestHyStartPlusPlus checks HyStart++ (RFC 9406 §4.2): a round whose smallest RTT is larger by 1/8, within 4 to 16 ms,
+// starts conservative slow start, a quarter as fast. Five such rounds end slow start, and a smaller RTT resumes it.
 func TestHyStartPlusPlus(t *testing.T) {
 	config := Defaults()
 	config.HyStart = PlusPlus
@@ -268,7 +268,7 @@ func TestHyStartPlusPlus(t *testing.T) {
 	}
 }
 
-// L = 8: without pacing an ACK counts for eight packets at most (RFC 9406 §4.3).
+// TestHyStartPlusPlusStretched checks L = 8: without pacing an ACK counts for at most eight packets (RFC 9406 §4.3).
 func TestHyStartPlusPlusStretched(t *testing.T) {
 	config := Defaults()
 	config.HyStart = PlusPlus

@@ -32,7 +32,7 @@ func TestCubic_RTOSetsKToZero(t *testing.T) {
 	}
 }
 
-// HyStart++: RTT samples of ACKs that do not find the window limiting.
+// TestPlusPlusUnlimited checks that HyStart++ uses RTT samples of ACKs that find the window not limiting.
 func TestPlusPlusUnlimited(t *testing.T) {
 	config := Defaults()
 	config.HyStart = PlusPlus
@@ -58,7 +58,7 @@ func TestPlusPlusUnlimited(t *testing.T) {
 	}
 }
 
-// RFC 9406 §4.2: rounds and samples are those of every ACK in slow start.
+// TestPlusPlusStale checks RFC 9406 §4.2: every ACK in slow start counts for rounds and samples.
 func TestPlusPlusStale(t *testing.T) {
 	config := Defaults()
 	config.HyStart = PlusPlus
@@ -94,7 +94,8 @@ func TestCubic_LossRoundsWindowUp(t *testing.T) {
 	}
 }
 
-// Linux' cubic restores cwnd and ssthresh only: epoch_start stays 0, last_max_cwnd that of the loss.
+// TestUndoLinux checks that Linux's cubic restores only cwnd and ssthresh: epoch_start remains 0, and last_max_cwnd
+// remains the loss's.
 func TestUndoLinux(t *testing.T) {
 	c := New(cctest.NewFlow(1, cctest.SetInitialWindow(1000)), plain(Linux))
 	c.OnLoss(0, cc.Loss{Kind: cc.FastRecovery})

@@ -10,8 +10,8 @@ import (
 	"weir/core/scheme"
 )
 
-// RFC 8511 §3.1: 0.85 of CUBIC's window is left where nothing was lost, not less than what the network offers, and no
-// less than a loss leaves.
+// TestCubic_WarningKeeps85Percent checks RFC 8511 §3.1: a notice without loss keeps 0.85 of CUBIC's window. The result
+// is not below the network's offer, and not below the window after a loss.
 func TestCubic_WarningKeeps85Percent(t *testing.T) {
 	for _, x := range []struct {
 		beta    float64

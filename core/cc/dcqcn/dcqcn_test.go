@@ -39,9 +39,8 @@ func runTimers(d *dcqcn.DCQCN, until unit.Time) {
 	}
 }
 
-// §3.1: a flow starts at line rate. Equation 1: R_T = R_C, R_C = R_C·(1 − α/2), and only
-// then α = (1 − g)·α + g; α begins at 1. Equation 2: without a CNP for the timer's
-// time α = (1 − g)·α.
+// TestDCQCN_CNPReducesByAlpha checks DCQCN §3.1: a flow starts at line rate. Equation 1: R_T = R_C, R_C = R_C·(1 −
+// α/2), and only then α = (1 − g)·α + g, from α = 1. Equation 2: without a CNP for the timer's time, α = (1 − g)·α.
 func TestDCQCN_CNPReducesByAlpha(t *testing.T) {
 	d := start(t, dcqcn.PaperConfig())
 	if d.Decision().Rate != line || d.Decision().NextTimer != unit.Never {
@@ -73,8 +72,8 @@ func TestDCQCN_CNPReducesByAlpha(t *testing.T) {
 	testkit.CheckNear(t, "a NACK", d.Decision().Rate, rate*(1-alpha/2), rounding)
 }
 
-// Figure 7, equations 3 and 4: F events of the timer are fast recovery, R_C = (R_C + R_T)/2;
-// then R_T rises by R_AI first; hyper increase needs both counters beyond F.
+// TestIncreaseByTimer checks DCQCN figure 7, equations 3 and 4: F events of the timer are fast recovery, R_C = (R_C +
+// R_T)/2. Then R_T first rises by R_AI; hyper increase needs both counters beyond F.
 func TestIncreaseByTimer(t *testing.T) {
 	c := dcqcn.PaperConfig()
 	d := start(t, c)
@@ -97,8 +96,8 @@ func TestIncreaseByTimer(t *testing.T) {
 	}
 }
 
-// Figure 7: the byte counter counts as the timer does; with both beyond F it is hyper
-// increase by R_HAI.
+// TestByteCounter checks DCQCN figure 7: the byte counter counts as the timer does. With both beyond F, R_T rises by
+// R_HAI (hyper increase).
 func TestByteCounter(t *testing.T) {
 	c := dcqcn.PaperConfig()
 	d := start(t, c)
@@ -142,7 +141,7 @@ func TestByteCounter(t *testing.T) {
 	both(0, 0) // both counters begin anew: fast recovery
 }
 
-// A decrease interval: CNPs within it raise alpha only.
+// TestDecreaseInterval checks that CNPs within a decrease interval raise only alpha.
 func TestDecreaseInterval(t *testing.T) {
 	c := dcqcn.PaperConfig()
 	c.DecreaseInterval = 50 * us
@@ -156,10 +155,10 @@ func TestDecreaseInterval(t *testing.T) {
 	testkit.CheckNear(t, "a CNP at the interval's end", d.Decision().Rate, 10e9, rounding)
 }
 
-// The HPCC simulator (rdma-hw.cc): after the first CNP alpha is updated each µs, from 1 on and with
-// that CNP's flag cleared; decreases are checked each 4 µs, 1 ns behind alpha; F = 1: the
-// increases are one of fast recovery, one additive, then hyper; without
-// CLAMP_TARGET_RATE the target stays if nothing has increased since the last decrease.
+// TestDCQCN_VendorMatchesHPCCSimulator follows the HPCC simulator (rdma-hw.cc). After the first CNP alpha is updated
+// each µs, from 1 on and with that CNP's flag cleared. Decreases are checked each 4 µs, 1 ns after alpha. F = 1: the
+// increases are one of fast recovery, one additive, then hyper. Without CLAMP_TARGET_RATE the target remains if no
+// increase followed the last decrease.
 func TestDCQCN_VendorMatchesHPCCSimulator(t *testing.T) {
 	d := start(t, dcqcn.VendorConfig(line))
 	cnp(d, 100*us)
@@ -211,7 +210,7 @@ func TestDCQCN_VendorMatchesHPCCSimulator(t *testing.T) {
 	}
 }
 
-// With a decrease and an increase due at one time, the increase is first.
+// TestDCQCN_IncreasesBeforeDecreaseInTie checks that an increase runs before a decrease if both are due at one time.
 func TestDCQCN_IncreasesBeforeDecreaseInTie(t *testing.T) {
 	d := start(t, dcqcn.VendorConfig(line))
 	cnp(d, 0)
@@ -228,10 +227,9 @@ func TestDCQCN_IncreasesBeforeDecreaseInTie(t *testing.T) {
 	}
 }
 
-// Properties under CNPs at random: the rate stays between its bounds, no CNP raises it
-// and none is without effect for long, timers never raise above the line, the target
-// is never below the rate, no timer is in the past, and a timer that is served late
-// leads to the same.
+// TestDCQCN_KeepsBoundsUnderRandomCNPs checks properties under random CNPs. The rate stays between its bounds and the
+// target is never below it. No CNP raises the rate, and CNPs are never without effect for long. Timers never raise the
+// rate above the line, no timer is in the past, and a late timer leads to the same state.
 func TestDCQCN_KeepsBoundsUnderRandomCNPs(t *testing.T) {
 	for name, c := range map[string]dcqcn.Config{"paper": dcqcn.PaperConfig(), "vendor": dcqcn.VendorConfig(line)} {
 		t.Run(name, func(t *testing.T) {
@@ -271,7 +269,7 @@ func TestDCQCN_KeepsBoundsUnderRandomCNPs(t *testing.T) {
 	}
 }
 
-// The same CNPs, later by whatever, cut as deep or less: alpha only decays meanwhile.
+// TestDCQCN_LaterCNPCutsNoDeeper checks that later CNPs never cut deeper: alpha only decays meanwhile.
 func TestDCQCN_LaterCNPCutsNoDeeper(t *testing.T) {
 	last := 1.0
 	for gap := 50 * us; gap < 100*unit.Millisecond; gap += gap / 3 {
@@ -288,7 +286,7 @@ func TestDCQCN_LaterCNPCutsNoDeeper(t *testing.T) {
 	}
 }
 
-// Presets, what is given in their place, and what is refused.
+// TestScheme_AppliesAndRejectsParameters checks presets, values that replace theirs, and values that are refused.
 func TestScheme_AppliesAndRejectsParameters(t *testing.T) {
 	first := func(given ...string) unit.Rate {
 		c, err := cctest.BuildController(dcqcn.Scheme(), cctest.NewDatacentreFlow(1), given...)
@@ -364,9 +362,9 @@ func ExampleNew() {
 	// 30Gbps
 }
 
-// The fixed point of Zhu et al. (CoNEXT'16) at flows' share of a link: above one mark a packet there is a warning. A
-// share of 147 Mb/s in frames of 1560 bytes is the limit of preset paper, 48 Mb/s at 1 Gb/s of preset vendor. In an
-// incast over 1 Gb/s, 24 flows of either lose nine packets of ten.
+// TestShareWarned checks the fixed point of Zhu et al. (CoNEXT'16) at the flows' share of a link: above one mark a
+// packet there is a warning. A share of 147 Mb/s in frames of 1560 bytes is the limit of preset paper, 48 Mb/s at 1
+// Gb/s of preset vendor. In an incast over 1 Gb/s, 24 flows of either preset lose nine packets of ten.
 func TestShareWarned(t *testing.T) {
 	for _, x := range []struct {
 		preset string

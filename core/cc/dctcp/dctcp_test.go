@@ -27,8 +27,8 @@ func round(d *dctcp.DCTCP, base *cc.Ack, n, marked int) {
 	}
 }
 
-// RFC 8257 §3.3 steps 6 to 8: Alpha = Alpha·(1 − g) + g·M, once a window; step 9: the
-// window falls by Alpha/2; §3.5: a loss halves it.
+// TestDCTCP_FollowsRFC8257Steps checks RFC 8257 §3.3, steps 6 to 8: Alpha = Alpha·(1 − g) + g·M, once a window. Step 9:
+// the window falls by Alpha/2. RFC 8257 §3.5: a loss halves it.
 func TestDCTCP_FollowsRFC8257Steps(t *testing.T) {
 	const g = 1 / 16.
 	d := dctcp.New(cctest.NewFlow(1), dctcp.Config{G: g, InitialAlpha: 1, SlowStart: true})
@@ -63,8 +63,8 @@ func ExampleNew() {
 	// Output: 35kB
 }
 
-// HPCC §5.1's variant has no slow start: from the first window on it grows by one packet
-// a round trip.
+// TestWithoutSlowStart checks that the variant of HPCC §5.1 has no slow start: the first window already grows by one
+// packet a round trip.
 func TestWithoutSlowStart(t *testing.T) {
 	c := dctcp.New(cc.Flow{MSS: 1000, InitialWindow: 100}, dctcp.Config{G: 0.0625, InitialAlpha: 1})
 	for i := range int64(100) {

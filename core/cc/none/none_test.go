@@ -10,8 +10,8 @@ import (
 	"weir/core/unit"
 )
 
-// Whatever happens, the answer is the same.
-func TestNothingMoves(t *testing.T) {
+// TestNone_KeepsItsDecision checks that the decision is the same after any event.
+func TestNone_KeepsItsDecision(t *testing.T) {
 	c := none.New(cctest.NewDatacentreFlow(1), none.Config{Packets: 7})
 	want := cc.Decision{Window: 7000, Rate: 40 * unit.Gbps, NextTimer: unit.Never}
 	c.OnSend(1, cc.Sent{Bytes: 1000})
@@ -24,7 +24,7 @@ func TestNothingMoves(t *testing.T) {
 	}
 }
 
-// Rates and windows as an experiment gives them.
+// TestScheme_AppliesRateAndWindow: rates and windows as an experiment gives them.
 func TestScheme_AppliesRateAndWindow(t *testing.T) {
 	for _, c := range []struct {
 		path  string

@@ -69,7 +69,8 @@ func site(rate unit.Rate, rtt unit.Time) nscc.Conditions {
 	return nscc.Conditions{Frame: 4150, Payload: 4086, Rate: rate, RTT: rtt}
 }
 
-// Windows and average delays agree with each line of the simulator's traces, in whole bytes and picoseconds.
+// TestLaw_MatchesSimulatorTraces checks that windows and average delays agree with each line of the simulator's traces,
+// in whole bytes and picoseconds.
 func TestLaw_MatchesSimulatorTraces(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -98,8 +99,9 @@ func TestLaw_MatchesSimulatorTraces(t *testing.T) {
 	}
 }
 
-// At 800 Gb/s what a few acknowledgements add is beyond 32 bits, where the simulator's window falls behind. Ours is
-// what the law says: the difference of an adjustment is a whole turn of the counter over the window.
+// TestLaw_AdjustsBeyond32Bits checks adjustments beyond 32 bits, which a few acknowledgements reach at 800 Gb/s. There
+// the simulator's window falls behind, and Weir's follows the law: the difference of an adjustment is a whole turn of
+// the counter over the window.
 func TestLaw_AdjustsBeyond32Bits(t *testing.T) {
 	const rate, rtt = 800 * unit.Gbps, unit.Time(12_250_000)
 	l := nscc.New(nscc.Defaults(), site(rate, rtt))
@@ -131,7 +133,8 @@ func TestLaw_AdjustsBeyond32Bits(t *testing.T) {
 	t.Logf("window + %d; with 32 bits + %d", ours, wrapped)
 }
 
-// What is heard in any order, the window is never below a packet nor above the largest one.
+// FuzzLaw_KeepsWindowBounds checks that for any order of events the window is neither below a packet nor above the
+// maximum window.
 func FuzzLaw_KeepsWindowBounds(f *testing.F) {
 	for seed := range uint64(8) {
 		f.Add(seed, uint8(seed))
@@ -161,8 +164,8 @@ func FuzzLaw_KeepsWindowBounds(f *testing.F) {
 	})
 }
 
-// Of the four cases a mark without delay changes nothing; with a long one the window falls once a round trip, and
-// keeps at least its share.
+// TestLaw_HandlesMarkAndDelayCases checks the four cases: a mark without delay changes no window. With a long delay the
+// window falls once a round trip, and keeps at least its share.
 func TestLaw_HandlesMarkAndDelayCases(t *testing.T) {
 	const rtt = 12 * unit.Microsecond
 	c := nscc.Defaults()
@@ -209,7 +212,7 @@ func TestLaw_HandlesMarkAndDelayCases(t *testing.T) {
 	}
 }
 
-// A constant that is out of its range is refused with what would be allowed.
+// TestBadConstants checks that a constant out of its range is refused with the allowed range.
 func TestBadConstants(t *testing.T) {
 	for name, change := range map[string]func(c *nscc.Config){
 		"least_kept":   func(c *nscc.Config) { c.MinKept = 0 },
@@ -231,7 +234,7 @@ func TestBadConstants(t *testing.T) {
 	}
 }
 
-// A sender of a network of 100 Gb/s begins with one and a half of what the path holds.
+// Example starts a sender in a network of 100 Gb/s. Its first window is one and a half times the path's capacity.
 func Example() {
 	l := nscc.New(nscc.Defaults(), nscc.Conditions{Frame: 4150, Payload: 4086, Rate: 100 * unit.Gbps,
 		RTT: 12 * unit.Microsecond})

@@ -13,9 +13,9 @@ func ack(n int) *cc.Ack { return &cc.Ack{Packets: n, Advanced: true, Limited: tr
 
 func window(c cc.Controller) int { return int(c.Decision().Window / 1000) }
 
-// RFC 5681 §3.1: slow start adds what is acknowledged; equation 3: congestion avoidance
-// a packet a window; equation 4: a loss halves, to two packets at least; after a
-// timeout the window is one packet and the threshold half of it.
+// TestReno_FollowsRFC5681Formulas checks RFC 5681 §3.1: slow start adds the acknowledged bytes. Equation 3: congestion
+// avoidance adds a packet a window. Equation 4: a loss halves the window, to at least two packets. After a timeout the
+// window is one packet and the threshold half of it.
 func TestReno_FollowsRFC5681Formulas(t *testing.T) {
 	r := reno.New(cctest.NewFlow(1))
 	r.OnAck(0, ack(10))
@@ -57,7 +57,7 @@ func TestReno_FollowsRFC5681Formulas(t *testing.T) {
 	}
 }
 
-// RFC 3465: a byte counts once, however few ACKs there are.
+// TestStretchedACKs checks RFC 3465: a byte counts once, for any number of ACKs.
 func TestStretchedACKs(t *testing.T) {
 	a, b := reno.New(cctest.NewFlow(1)), reno.New(cctest.NewFlow(1))
 	for _, r := range []*reno.Reno{a, b} {

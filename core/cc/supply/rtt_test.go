@@ -6,9 +6,9 @@ import (
 	"weir/core/unit"
 )
 
-// Two flows with RTTs of 10 and 100 ms that receive the same supply share the link equally, and
-// use it; the same flows that only reduce as for a loss do not.
-// TestFairToRTTsFull has more controllers and the larger buffer.
+// TestFairToRTTs checks that two flows with RTTs of 10 and 100 ms and the same supply share the link equally and fill
+// it. The same flows without supply, which reduce as for a loss, do not. TestFairToRTTsFull has more controllers and
+// the larger buffer.
 func TestFairToRTTs(t *testing.T) { fairToRTTs(t, 12, []maker{makers[0], makers[7]}, 25) }
 
 // fairToRTTs compares flows at round trips of 10 and 100 ms from second 5 to second end. Buffers of 25 and 500 packets

@@ -60,8 +60,8 @@ func is(t *testing.T, what string, c cc.Controller, window unit.Bytes, rate unit
 	}
 }
 
-// Supply becomes B = s·payload/frame; rate ≤ B, window ≤ ⌈B·T⌉ + 1 packets: ours. 100 Mb/s of frames are
-// 80 Mb/s of payload, 10 kB in 1 ms.
+// TestSupply_SupplyBoundsRateAndWindow checks Weir's rule that supply becomes B = s·payload/frame, with rate ≤ B and
+// window ≤ ⌈B·T⌉ + 1 packets. 100 Mb/s of frames are 80 Mb/s of payload, 10 kB in 1 ms.
 func TestSupply_SupplyBoundsRateAndWindow(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -114,7 +114,7 @@ func TestSupply_SupplyBoundsRateAndWindow(t *testing.T) {
 	}
 }
 
-// A round trip has one reduction; the least supply that is named within it counts.
+// TestOneReduction checks that a round trip has one reduction. The minimum of the supplies named within it counts.
 func TestOneReduction(t *testing.T) {
 	s := wrap(t, none.New(cc.Flow{MSS: 1000}, none.Config{Packets: 1000}), newFlow(ms))
 	s.OnNotice(0, nack(400*mbps))
@@ -139,8 +139,8 @@ func TestOneReduction(t *testing.T) {
 	is(t, "within the smoothed round trip", s, 6000, 40*mbps)
 }
 
-// After a round trip the bound opens by 1/64 of what is delivered, and by 1/8 once 16
-// round trips have brought no notice: in terms of windows, Δ(B·T) = g·delivered.
+// TestSupply_OpensAfterRoundTrip checks that after a round trip the bound opens by 1/64 of the delivered bytes, and by
+// 1/8 after 16 round trips without a notice. In terms of windows, Δ(B·T) = g·delivered.
 func TestSupply_OpensAfterRoundTrip(t *testing.T) {
 	s := wrap(t, none.New(cc.Flow{MSS: 1000}, none.Config{Packets: 100}), newFlow(10*ms))
 	s.OnNotice(0, nack(64*mbps)) // 51.2 Mb/s, 64 packets
@@ -169,8 +169,8 @@ func TestSupply_OpensAfterRoundTrip(t *testing.T) {
 	is(t, "the next congestion", s, 65_000, 51_200_000)
 }
 
-// The bound opens in time: by a 64th of what is delivered in 10 ms, or in a round trip if that is
-// shorter, and by a 48th a round trip at most.
+// TestOpensInTime checks that the bound opens in time: by a 64th of the bytes delivered in 10 ms, or in a shorter round
+// trip, and by at most a 48th a round trip.
 func TestOpensInTime(t *testing.T) {
 	for _, x := range []struct {
 		rtt  unit.Time
@@ -192,8 +192,8 @@ func TestOpensInTime(t *testing.T) {
 	}
 }
 
-// The inner controller does not hear of NACKs, and does not grow beyond what is used;
-// losses, echoes and CNPs it hears of.
+// TestSupply_HidesNacksFromInner checks that the inner controller receives no NACKs, and does not grow beyond its use.
+// It receives losses, echoes and CNPs.
 func TestSupply_HidesNacksFromInner(t *testing.T) {
 	f := newFlow(10 * ms)
 	r := reno.New(f)
@@ -253,7 +253,8 @@ type spy struct {
 func (s *spy) OnAck(_ unit.Time, a *cc.Ack)  { s.ack = *a }
 func (s *spy) OnLoss(_ unit.Time, l cc.Loss) { s.loss = l }
 
-// What NACKs report is not in LostTotal and State; what SACK and timeouts find is.
+// TestSupply_HidesLossesThatNacksReport checks that losses that NACKs report are not in LostTotal and State. Losses
+// that SACK and timeouts find are.
 func TestSupply_HidesLossesThatNacksReport(t *testing.T) {
 	s := &spy{None: *none.New(cc.Flow{MSS: 1000}, none.Config{Packets: 100})}
 	c := wrap(t, s, newFlow(ms))
@@ -354,7 +355,8 @@ func paths() []cc.Flow {
 	return []cc.Flow{known, unknown}
 }
 
-// Every controller holds beneath the bound what the model checks, and what the property says.
+// TestSupply_HoldsModelInvariants checks that every controller below the bound keeps the model's invariants and the
+// wrapper's property.
 func TestSupply_HoldsModelInvariants(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, m := range makers {
@@ -390,7 +392,7 @@ func FuzzSupply_HoldsModelInvariants(f *testing.F) {
 	})
 }
 
-// Without a NACK the wrapper is not there.
+// TestSupply_ChangesNoDecisionWithoutNack checks that without a NACK the wrapper changes no decision.
 func TestSupply_ChangesNoDecisionWithoutNack(t *testing.T) {
 	for _, m := range makers {
 		f := cctest.NewDatacentreFlow(7)
@@ -423,7 +425,7 @@ func TestSupply_ChangesNoDecisionWithoutNack(t *testing.T) {
 	}
 }
 
-func TestSupply_AllocatesNothing(t *testing.T) {
+func TestSupply_DoesNotAllocate(t *testing.T) {
 	for _, m := range makers {
 		f := cctest.NewDatacentreFlow(7)
 		inner, err := m.make(f)
@@ -480,9 +482,8 @@ func sender(t testing.TB, m maker, rtt unit.Time, wrapped bool) *cctest.Sender {
 	return s
 }
 
-// What is in flight meets the supply within a round trip after the first notice, of a flow
-// that is beyond it: 100 Mb/s for 10 ms are 100 packets. The switch's buffer is what the RTT is
-// longer by.
+// TestSupply_FlightMeetsSupplyInRoundTrip checks that the flight of a flow beyond its supply meets it within a round
+// trip after the first notice: 100 Mb/s for 10 ms are 100 packets. The switch's buffer accounts for the longer RTT.
 func TestSupply_FlightMeetsSupplyInRoundTrip(t *testing.T) {
 	const rtt, buffer = 10 * ms, 50
 	for _, m := range []maker{makers[0], makers[1], makers[7]} {
@@ -509,7 +510,8 @@ func TestSupply_FlightMeetsSupplyInRoundTrip(t *testing.T) {
 	}
 }
 
-// A slow start that meets its supply loses about what was on its way then, once; it does not begin again.
+// TestSlowStartSpike checks that a slow start that meets its supply loses about the packets in flight at that time,
+// once. It does not restart.
 func TestSlowStartSpike(t *testing.T) {
 	const rtt = 50 * ms // 500 packets
 	most := func(wrapped bool) (int, float64) {
@@ -529,7 +531,7 @@ func TestSlowStartSpike(t *testing.T) {
 	}
 }
 
-// Many senders whose shares are below a packet a round trip: the rate holds there.
+// TestSupply_HoldsRateInIncast checks that the rate limits many senders with shares below a packet a round trip.
 func TestSupply_HoldsRateInIncast(t *testing.T) {
 	const n = 64
 	var flows []*cctest.Sender

@@ -36,9 +36,9 @@ func ack(s *swift.Swift, now, rtt unit.Time, packets int) {
 	s.OnAck(now, &cc.Ack{Packets: packets, RTT: cc.RTT{Sample: rtt}})
 }
 
-// Swift §3.5: t = base + hops·ħ + max(0, min(α/√cwnd + β, fs_range)), α = fs_range/
-// (1/√fs_min_cwnd − 1/√fs_max_cwnd), β = −α/√fs_max_cwnd: flow scaling adds fs_range at
-// fs_min_cwnd, nothing at fs_max_cwnd, and is bounded beyond both.
+// TestTargetDelay checks Swift §3.5: t = base + hops·ħ + max(0, min(α/√cwnd + β, fs_range)), α =
+// fs_range/(1/√fs_min_cwnd − 1/√fs_max_cwnd), β = −α/√fs_max_cwnd. Flow scaling adds fs_range at fs_min_cwnd, 0 at
+// fs_max_cwnd, and is bounded beyond both.
 func TestTargetDelay(t *testing.T) {
 	for _, c := range []struct{ window, want float64 }{ // in packets and µs
 		{0.05, 20 + 9 + 100}, {0.1, 20 + 9 + 100}, {100, 20 + 9}, {1000, 20 + 9},
@@ -57,7 +57,8 @@ func TestTargetDelay(t *testing.T) {
 	testkit.CheckNear(t, "neither scaling", start(t, flat()).TargetDelay()/1e6, 20, rounding)
 }
 
-// Algorithm 1: below the target cwnd + ai/cwnd·num_acked, and + ai·num_acked if cwnd < 1.
+// TestSwift_AddsAIBelowTarget follows Algorithm 1: below the target cwnd + ai/cwnd·num_acked, and + ai·num_acked if
+// cwnd < 1.
 func TestSwift_AddsAIBelowTarget(t *testing.T) {
 	c := flat()
 	s := start(t, c)
@@ -82,8 +83,8 @@ func TestSwift_AddsAIBelowTarget(t *testing.T) {
 	testkit.CheckNear(t, "max_cwnd", s.Window(), 30, rounding)
 }
 
-// Algorithm 1: at the target and above max(1 − β·(delay − target)/delay, 1 − max_mdf)·cwnd,
-// if the last decrease is a round trip ago.
+// TestSwift_DelayDecreaseIsCapped follows Algorithm 1: at the target and above max(1 − β·(delay − target)/delay, 1 −
+// max_mdf)·cwnd, if the last decrease is a round trip ago.
 func TestSwift_DelayDecreaseIsCapped(t *testing.T) {
 	for rtt := 20 * us; rtt < 200*us; rtt += 3 * us {
 		s := start(t, flat())
@@ -111,9 +112,8 @@ func TestSwift_DelayDecreaseIsCapped(t *testing.T) {
 	testkit.CheckNear(t, "no decrease after it", s.Window(), before+1/before, rounding)
 }
 
-// Algorithm 1: fast recovery and timeouts cut by max_mdf once a round trip;
-// RETX_RESET_THRESHOLD timeouts in a row leave min_cwnd, at any time; ACKs and fast
-// recovery begin the count anew.
+// TestSwift_LossCutsOncePerRoundTrip checks Swift's algorithm 1: fast recovery and timeouts cut by max_mdf once a round
+// trip. RETX_RESET_THRESHOLD consecutive timeouts set min_cwnd, at any time; ACKs and fast recovery reset the count.
 func TestSwift_LossCutsOncePerRoundTrip(t *testing.T) {
 	timeout, recovery := cc.Loss{Kind: cc.RetransmissionTimeout}, cc.Loss{Kind: cc.FastRecovery}
 	s := start(t, flat())
@@ -155,7 +155,8 @@ func TestSwift_LossCutsOncePerRoundTrip(t *testing.T) {
 	testkit.CheckNear(t, "what is not Swift's", s.Window(), 10, rounding)
 }
 
-// Algorithm 1: from one packet on there is no pacing; below it a packet every rtt/cwnd.
+// TestSwift_PacesOnlyBelowOnePacket checks Swift's algorithm 1: from one packet on there is no pacing. Below it a
+// packet goes every rtt/cwnd.
 func TestSwift_PacesOnlyBelowOnePacket(t *testing.T) {
 	for _, window := range []float64{0.02, 0.1, 0.25, 0.5, 0.999, 1, 1.5, 10} {
 		t.Run(fmt.Sprint("window ", window), func(t *testing.T) {
@@ -181,7 +182,7 @@ func TestSwift_PacesOnlyBelowOnePacket(t *testing.T) {
 	}
 }
 
-// Properties under RTTs at random: the window stays within its bounds, a larger
+// TestSwift_KeepsBoundsUnderRandomRTTs: properties under RTTs at random: the window stays within its bounds, a larger
 // delay never leaves a larger window, and no two decreases are nearer than an RTT.
 func TestSwift_KeepsBoundsUnderRandomRTTs(t *testing.T) {
 	random := unit.NewRandom(1, "swift")
@@ -210,7 +211,7 @@ func TestSwift_KeepsBoundsUnderRandomRTTs(t *testing.T) {
 	}
 }
 
-// What is given, and what is refused.
+// TestScheme_AppliesAndRejectsParameters checks parameters that are accepted and parameters that are refused.
 func TestScheme_AppliesAndRejectsParameters(t *testing.T) {
 	window := func(given ...string) float64 {
 		c, err := cctest.BuildController(swift.Scheme(), cctest.NewDatacentreFlow(1), given...)

@@ -41,9 +41,9 @@ func ack(c cc.Controller, rtt unit.Time) {
 	c.OnAck(0, &cc.Ack{Packets: 1, Bytes: 1000, RTT: cc.RTT{Sample: rtt}})
 }
 
-// TIMELY algorithm 1: rtt_diff = (1 − α)·rtt_diff + α·(new_rtt − prev_rtt), gradient =
-// rtt_diff/minRTT. new_rtt < Tlow: rate + δ. new_rtt > Thigh: rate·(1 − β·(1 − Thigh/new_rtt)).
-// gradient ≤ 0: rate + N·δ. Else rate·(1 − β·gradient).
+// TestTimely_PaperFollowsAlgorithm1 checks TIMELY's algorithm 1: rtt_diff = (1 − α)·rtt_diff + α·(new_rtt − prev_rtt),
+// gradient = rtt_diff/minRTT. new_rtt < Tlow: rate + δ. new_rtt > Thigh: rate·(1 − β·(1 − Thigh/new_rtt)). gradient ≤
+// 0: rate + N·δ. Else rate·(1 − β·gradient).
 func TestTimely_PaperFollowsAlgorithm1(t *testing.T) {
 	c := start(t, each(timely.Paper))
 	rate, diff, last := 10e9, 0.0, 0.0
@@ -69,8 +69,8 @@ func TestTimely_PaperFollowsAlgorithm1(t *testing.T) {
 	}
 }
 
-// Algorithm 1: N = 5 after five completion events with a negative gradient, else 1; an
-// event without one begins the count anew.
+// TestTimely_HAIAfterFiveNegativeGradients checks TIMELY's algorithm 1: N = 5 after five completion events with a
+// negative gradient, else 1. An event without a negative gradient resets the count.
 func TestTimely_HAIAfterFiveNegativeGradients(t *testing.T) {
 	c := start(t, each(timely.Paper))
 	rate := 10e9
@@ -92,8 +92,8 @@ func TestTimely_HAIAfterFiveNegativeGradients(t *testing.T) {
 	testkit.CheckNear(t, "no gradient", c.Decision().Rate, before+10e6, rounding)
 }
 
-// CoNEXT'16, patched TIMELY: w(g) is 0 up to −1/4, 2g + 1/2 between, 1 from 1/4 on; rate =
-// δ·(1 − w) + rate·(1 − β·w·(new_rtt − RTT_ref)/RTT_ref), with RTT_ref = Tlow and β = 0.008.
+// TestTimely_PatchedFollowsWeightedGradient checks patched TIMELY (CoNEXT'16): w(g) is 0 up to −1/4, 2g + 1/2 between,
+// 1 from 1/4 on. The rate is δ·(1 − w) + rate·(1 − β·w·(new_rtt − RTT_ref)/RTT_ref), with RTT_ref = Tlow and β = 0.008.
 func TestTimely_PatchedFollowsWeightedGradient(t *testing.T) {
 	for _, step := range []float64{-30, -7, -6, -3, -1, 0, 1, 3, 5, 6, 7, 30} {
 		t.Run(fmt.Sprintf("step of %v us", step), func(t *testing.T) { // µs
@@ -119,8 +119,8 @@ func TestTimely_PatchedFollowsWeightedGradient(t *testing.T) {
 	testkit.CheckNear(t, "below Tlow", c.Decision().Rate, 10e9*(1-0.008*0.5)+10e6, rounding)
 }
 
-// Patched TIMELY has one fixed point: with no gradient, δ/2 = rate·β/2·(RTT − Tlow)/Tlow.
-// Algorithm 1 has none: without a gradient it rises whatever the rate.
+// TestFixedPoint checks that patched TIMELY has one fixed point: without a gradient, δ/2 = rate·β/2·(RTT − Tlow)/Tlow.
+// Algorithm 1 has no fixed point: without a gradient it rises at any rate.
 func TestFixedPoint(t *testing.T) {
 	for _, begin := range []unit.Rate{100 * unit.Mbps, 30 * unit.Gbps} {
 		t.Run(fmt.Sprint("from ", begin), func(t *testing.T) {
@@ -140,8 +140,8 @@ func TestFixedPoint(t *testing.T) {
 	testkit.CheckNear(t, "algorithm 1", c.Decision().Rate, 10e9+1999*10e6, rounding)
 }
 
-// The HPCC simulator (rdma-hw.cc): δ is 1/1000 of the line, any five increases in a row bring five times
-// as much, a decrease ends that, and the rate is computed once a round trip.
+// TestTimely_HPCCMatchesSimulator: the HPCC simulator (rdma-hw.cc): δ is 1/1000 of the line, any five increases in a
+// row bring five times as much, a decrease ends that, and the rate is computed once a round trip.
 func TestTimely_HPCCMatchesSimulator(t *testing.T) {
 	config := timely.PresetConfig(timely.HPCC, line)
 	config.StartRate = 10 * unit.Gbps
@@ -181,8 +181,8 @@ func TestTimely_HPCCMatchesSimulator(t *testing.T) {
 	testkit.CheckNear(t, "one increase after it", c.Decision().Rate, rate+40e6, rounding)
 }
 
-// A completion event is a segment: 64 KB of payload, whatever the ACKs; an ACK without an
-// RTT leaves it to the next one.
+// TestTimely_UpdatesOncePerSegment checks that a completion event is a segment, 64 KB of payload for any number of
+// ACKs. An ACK without an RTT leaves the event to the next ACK.
 func TestTimely_UpdatesOncePerSegment(t *testing.T) {
 	config := timely.PresetConfig(timely.Paper, line)
 	config.StartRate = 10 * unit.Gbps
@@ -213,9 +213,9 @@ func TestTimely_UpdatesOncePerSegment(t *testing.T) {
 	testkit.CheckNear(t, "four segments of 16 KB", c.Decision().Rate, 10e9+3*10e6, rounding)
 }
 
-// Properties under RTTs at random: the rate stays within its bounds, and a larger RTT
-// never leaves a higher rate than a smaller one after the same story, once the count
-// for hyperactive increase is out of the way.
+// TestTimely_KeepsBoundsUnderRandomRTTs checks properties under random RTTs. The rate stays within its bounds. After
+// the same events a larger RTT never leaves a higher rate than a smaller one, apart from the count for hyperactive
+// increase.
 func TestTimely_KeepsBoundsUnderRandomRTTs(t *testing.T) {
 	for _, preset := range []string{timely.Paper, timely.Patched, timely.HPCC} {
 		t.Run(preset, func(t *testing.T) {
@@ -248,7 +248,7 @@ func TestTimely_KeepsBoundsUnderRandomRTTs(t *testing.T) {
 	}
 }
 
-// Presets, what is given in their place, and what is refused.
+// TestScheme_AppliesAndRejectsParameters checks presets, values that replace theirs, and values that are refused.
 func TestScheme_AppliesAndRejectsParameters(t *testing.T) {
 	after := func(rtts []unit.Time, given ...string) cc.Controller {
 		c, err := cctest.BuildController(timely.Scheme(), cctest.NewDatacentreFlow(1), append(given, "update", "ack",
@@ -302,7 +302,7 @@ func TestScheme_AppliesAndRejectsParameters(t *testing.T) {
 	}
 }
 
-// A rate at the start that is below the least one is refused before there is a flow.
+// TestOptions_RejectStartBelowMinRate checks that a start rate below the minimum rate is refused before a flow exists.
 func TestOptions_RejectStartBelowMinRate(t *testing.T) {
 	o := scheme.Defaults[timely.Options]()
 	if err := scheme.Validate(&o); err != nil {

@@ -29,7 +29,8 @@ func class(t *testing.T, queues int, given ...string) (of [64]uint8) {
 	return of
 }
 
-// RFC 2474 §4.2.2: the class selector is the DSCP's upper three bits: CS3 = 24 … 31.
+// TestProgram_ClassFollowsDSCP follows RFC 2474 §4.2.2: the class selector is the DSCP's upper three bits: CS3 = 24 …
+// 31.
 func TestProgram_ClassFollowsDSCP(t *testing.T) {
 	of := class(t, 8)
 	for d, want := range map[int]uint8{0: 0, 7: 0, 8: 1, 24: 3, 26: 3, 31: 3, 46: 5, 63: 7} {

@@ -25,8 +25,8 @@ func site() *dataplane.Site {
 	return &dataplane.Site{Switch: "s", Ports: 4, Book: b, Routes: routes}
 }
 
-// The longest prefix wins; the first port of several; IPv4 and IPv6 apart; without
-// a route the packet is dropped; RFC 1812 §5.3.1: hop limit.
+// TestProgram_RoutesByLongestPrefix checks that the longest prefix wins, with the first port of several, separately for
+// IPv4 and IPv6. A packet without a route is dropped; RFC 1812 §5.3.1: hop limit.
 func TestProgram_RoutesByLongestPrefix(t *testing.T) {
 	p, err := Scheme().Build(site(), nil)
 	if err != nil {

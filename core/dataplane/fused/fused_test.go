@@ -38,7 +38,7 @@ func schemes() []dataplane.Scheme {
 		red.Scheme(), sharedbuffer.Scheme(), spray.Scheme(), trimming.Scheme()}
 }
 
-// A list of a route and marks has a pipe, which does its ingress, too.
+// Example: a list of a route and marks has a pipe, which does its ingress, too.
 func Example() {
 	s := dataplanetest.NewLinks(2, unit.Gbps, 1)
 	route := forward.New(s.NewSite())
@@ -48,7 +48,7 @@ func Example() {
 	// Output: true <nil>
 }
 
-// Every list of programs that have a part sends and counts fused what it does by hooks.
+// TestEveryList checks that every list of fusible programs sends and counts in fused form the same as by hooks.
 // TestEveryListFull has more parameters and traffic for each.
 func TestEveryList(t *testing.T) { everyList(t, 4) }
 
@@ -69,7 +69,8 @@ func everyList(t *testing.T, times int) {
 	t.Logf("%d lists, %d packets without a queue", len(r.Fused), r.Passed)
 }
 
-// What leaves a switch whose programs are replaced by some that have no pipe, and put back, is what leaves by hooks.
+// TestSetPrograms checks that a switch sends the same packets as by hooks when programs without a pipe replace its own,
+// and when those return.
 func TestSetPrograms(t *testing.T) {
 	var got [2][]int32
 	pipes := 0
@@ -129,7 +130,7 @@ func TestSetPrograms(t *testing.T) {
 	}
 }
 
-// A switch with an observer has its hooks, of which the observer's is one.
+// TestFusePrograms_UnusedWithObserver checks that a switch with an observer uses its hooks, including the observer's.
 func TestFusePrograms_UnusedWithObserver(t *testing.T) {
 	s := dataplanetest.NewLinks(2, unit.Gbps, 1)
 	asked := false

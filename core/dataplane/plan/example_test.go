@@ -12,7 +12,7 @@ import (
 	"weir/core/unit"
 )
 
-// A switch of two ports with a user who has bought 10 Mb/s for both of its addresses together.
+// Example plans a switch of two ports with a user who has bought 10 Mb/s for both of its addresses together.
 func Example() {
 	book := packet.NewBook()
 	book.Add(netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("fd00::1"))

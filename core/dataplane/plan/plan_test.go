@@ -47,7 +47,8 @@ func pass(x *Program, user packet.Addr, flags uint8, from, gap unit.Time, n int)
 
 const ms = unit.Millisecond
 
-// RFC 2697 §3 by hand: 8 Mb/s earn a packet of 1000 bytes each ms, and a burst of 5 ms is five of them.
+// TestByHand follows RFC 2697 §3 by hand: 8 Mb/s earn a packet of 1000 bytes each ms, and a burst of 5 ms is five of
+// them.
 func TestByHand(t *testing.T) {
 	x := made(t, "rates", "{10.0.0.1: 8Mbps, 10.0.0.2/31: 80Mbps}", "burst", "5ms")
 	for _, c := range []struct {
@@ -75,8 +76,8 @@ func TestByHand(t *testing.T) {
 	}
 }
 
-// At ten times the plan, a tenth of it, and rates from 1 Mb/s to 10 Gb/s: what passes in a time is the plan and the
-// burst, or all that was sent.
+// TestProgram_PassesPlanAndBurst checks ten times the plan, a tenth of it, and rates from 1 Mb/s to 10 Gb/s: the passed
+// traffic in a time is the plan and the burst, or all that was sent.
 func TestProgram_PassesPlanAndBurst(t *testing.T) {
 	for _, mbps := range []int{1, 10, 1000, 10_000} {
 		for _, x := range []struct{ sent, passed float64 }{{10, 1}, {1.5, 1}, {1, 1}, {0.1, 0.1}} {
@@ -96,8 +97,8 @@ func TestProgram_PassesPlanAndBurst(t *testing.T) {
 	}
 }
 
-// A reload keeps what was used up of plans that stay, and says which others begin anew; an address that becomes
-// another's has a full bucket.
+// TestProgram_AdoptKeepsUnchangedBuckets checks that a reload keeps the used part of unchanged plans, and reports which
+// others restart. An address that becomes another's has a full bucket.
 func TestProgram_AdoptKeepsUnchangedBuckets(t *testing.T) {
 	was := made(t, "rates", "{10.0.0.1: 8Mbps, 10.0.0.2: 8Mbps, 10.0.0.3: 8Mbps}", "burst", "5ms")
 	for user := range packet.Addr(3) {
@@ -121,9 +122,9 @@ func TestProgram_AdoptKeepsUnchangedBuckets(t *testing.T) {
 	}
 }
 
-// A customer with IPv4 and IPv6 addresses has one plan: in every mix of both, what it sends passes at the plan's rate,
-// and so does what it receives, at ten times and a tenth of 10 Mb/s too. Addresses are one user by a name of the file,
-// or where the plan lists them.
+// TestDualStack checks that a customer with IPv4 and IPv6 addresses has one plan. In every mix of both, its sent and
+// received traffic each pass at the plan's rate, at ten times and a tenth of 10 Mb/s. Addresses are one user by a name
+// of the file, or where the plan lists them.
 func TestDualStack(t *testing.T) {
 	book := packet.NewBook()
 	for i := range byte(4) {
@@ -171,7 +172,7 @@ func TestDualStack(t *testing.T) {
 	}
 }
 
-// A reload that gives a user more addresses, or others, leaves what it has used up of its plan.
+// TestReloadByName checks that a reload that gives a user more or other addresses keeps the used part of its plan.
 func TestReloadByName(t *testing.T) {
 	book := packet.NewBook()
 	book.Add(netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("fd00::1"))

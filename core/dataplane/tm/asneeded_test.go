@@ -94,7 +94,7 @@ func TestAsNeeded(t *testing.T) {
 	}
 }
 
-// A scheduler without queues for both cannot share as needed.
+// TestNotAsNeeded: a scheduler without queues for both cannot share as needed.
 func TestNotAsNeeded(t *testing.T) {
 	two, err := NewNCF(2, NCF{Control: 0.05, Mice: 0.1, Elephants: 0.1}, unit.Gbps, 1514, 3028)
 	if err != nil {

@@ -125,8 +125,8 @@ func TestCakeHosts(t *testing.T) {
 	}
 }
 
-// A user that the file declares is one host of CAKE and one user of user_fq: with 16 flows from two hosts, by IPv4 and
-// IPv6, it gets as much as another host with one flow, up and down.
+// TestDeclaredUsersShare: a user that the file declares is one host of CAKE and one user of user_fq: with 16 flows from
+// two hosts, by IPv4 and IPv6, it gets as much as another host with one flow, up and down.
 func TestDeclaredUsersShare(t *testing.T) {
 	b := packet.NewBook()
 	for i := range byte(9) {

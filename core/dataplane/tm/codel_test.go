@@ -92,8 +92,8 @@ func TestCoDelBeginsAgain(t *testing.T) {
 	}
 }
 
-// A queue that holds no more than a frame is never too long (RFC 8289 §5), and the end of the interval must find
-// it above the target still.
+// TestCoDelSpares: a queue that holds no more than a frame is never too long (RFC 8289 §5), and the end of the interval
+// must find it above the target still.
 func TestCoDelSpares(t *testing.T) {
 	c := CoDel{Target: 5 * ms, Interval: 100 * ms, MaxPacket: 1514}
 	for _, x := range []struct {

@@ -99,7 +99,7 @@ func TestDeadlineBound(t *testing.T) {
 
 // A first queue that sends more than the port can take keeps the second one from nothing that came earlier
 // than its offset ago. Under strict priority that waits for ever.
-func TestDeadlineStarvesNone(t *testing.T) {
+func TestDeadline_BoundsWaitOfLaterQueues(t *testing.T) {
 	const perByte, offset = 8 * unit.Nanosecond, 2 * unit.Millisecond
 	var in []comes
 	for i := range 4000 {
@@ -125,7 +125,7 @@ func TestDeadlineStarvesNone(t *testing.T) {
 	}
 }
 
-// Without offsets, or with all packets in one queue, the port is first in, first out.
+// TestDeadlineIsFIFO: without offsets, or with all packets in one queue, the port is first in, first out.
 func TestDeadlineIsFIFO(t *testing.T) {
 	const perByte = 8 * unit.Nanosecond
 	random := unit.NewRandom(7, "deadline")

@@ -45,7 +45,7 @@ func TestPort_KeepsCacheLineLayout(t *testing.T) {
 	}
 }
 
-// A limit counts whenever it was set, also on a port that began without one.
+// TestLimitSetLater: a limit counts whenever it was set, also on a port that began without one.
 func TestLimitSetLater(t *testing.T) {
 	for _, c := range []struct {
 		name string

@@ -23,8 +23,8 @@ func declared(n int, users ...[]string) *packet.Book {
 	return hosts(n).WithUsers(all)
 }
 
-// A user that the file declares is one user by IPv4 and IPv6, over several hosts and prefixes, also where no program
-// names it. A longer prefix wins, and a packet to a declared user from another host is the receiver's.
+// TestDeclaredUsers: a user that the file declares is one user by IPv4 and IPv6, over several hosts and prefixes, also
+// where no program names it. A longer prefix wins, and a packet to a declared user from another host is the receiver's.
 func TestDeclaredUsers(t *testing.T) {
 	book := declared(7, []string{"home", "10.0.0.1/32", "fd00::1/128", "10.0.0.2/32", "fd00::2/128"},
 		[]string{"office", "10.0.0.4/30", "fd00::4/126"}, []string{"desk", "10.0.0.5/32"})
@@ -60,7 +60,8 @@ func TestDeclaredUsers(t *testing.T) {
 	}
 }
 
-// A driver that numbers users itself assigns numbers to them, also where a number has no address, such as a VLAN's.
+// TestAssignedUsers: a driver that numbers users itself assigns numbers to them, also where a number has no address,
+// such as a VLAN's.
 func TestAssignedUsers(t *testing.T) {
 	book := packet.NewBook()
 	for range 4 {

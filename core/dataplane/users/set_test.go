@@ -45,8 +45,8 @@ func TestParseSet_PrintsCanonicalForm(t *testing.T) {
 	}
 }
 
-// Descriptors of two aggregates may nest, and then the narrower wins. Any other overlap is an error, as is the
-// same one twice.
+// TestCheckDistinct_RejectsPartialOverlap: descriptors of two aggregates may nest, and then the narrower wins. Any
+// other overlap is an error, as is the same one twice.
 func TestCheckDistinct_RejectsPartialOverlap(t *testing.T) {
 	for _, x := range []struct{ a, b, err string }{
 		{a: "10.0.0.0/8", b: "10.0.0.1"},

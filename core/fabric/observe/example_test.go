@@ -7,7 +7,7 @@ import (
 	"weir/core/unit"
 )
 
-// The third packet comes after one that was sent later.
+// ExampleOrderTracker counts the third packet as reordered, because it arrives after a packet that was sent later.
 func ExampleOrderTracker() {
 	var o observe.OrderTracker
 	for _, sent := range []int{1, 3, 2, 4} {

@@ -9,8 +9,8 @@ import (
 	"weir/core/unit"
 )
 
-// RFC 4737 §7: in packets, what comes late is reordered, and how far from the first that
-// was sent after it.
+// TestOrderTracker_MatchesRFC4737Examples checks RFC 4737 §7: a late packet is reordered, and its extent is its
+// distance in packets from the first that was sent after it.
 func TestOrderTracker_MatchesRFC4737Examples(t *testing.T) {
 	for _, x := range []struct {
 		arrivals  []int
@@ -54,7 +54,8 @@ func TestOrderTracker_MatchesRFC4737Examples(t *testing.T) {
 	}
 }
 
-// Watches of one period are due together, once, and those of others when it is their time.
+// TestSchedule_GroupsWatchesOfOnePeriod checks that watches of one period are due together, once, and those of others
+// at their own times.
 func TestSchedule_GroupsWatchesOfOnePeriod(t *testing.T) {
 	var s Schedule
 	if s.NextSample() != unit.Never {

@@ -7,7 +7,7 @@ import (
 	"weir/core/unit"
 )
 
-// Entries come in the order of time, those of one time in that of their keys.
+// Example returns entries in the order of their times, and entries with equal times in the order of their keys.
 func Example() {
 	var h timerheap.Heap
 	h.Push(timerheap.Entry{At: 3 * unit.Microsecond, Key: 1})

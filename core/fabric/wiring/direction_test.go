@@ -11,7 +11,7 @@ import (
 	"weir/core/unit"
 )
 
-// An event of one direction leaves the other one as it is: port, link and capacity.
+// TestOneDirection checks that an event of one direction does not change the other: port, link and capacity.
 func TestOneDirection(t *testing.T) {
 	n := &topology.Network{Nodes: []topology.Node{{Name: "s", Switch: true}, {Name: "r", Switch: true}},
 		Links: []topology.Link{{Ends: [2]int{0, 1}, Rate: unit.LinkRate{Bits: 8 * unit.Mbps}, Delay: unit.Millisecond}}}

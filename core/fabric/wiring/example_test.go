@@ -12,7 +12,7 @@ import (
 	"weir/core/unit"
 )
 
-// A network of two hosts at a switch: ports are numbered at each node in the order of its links.
+// Example builds a network of two hosts at a switch. Each node numbers its ports in the order of its links.
 func Example() {
 	n := &topology.Network{Nodes: []topology.Node{{Name: "a"}, {Name: "s", Switch: true}, {Name: "b"}}}
 	for _, host := range []int{0, 2} {

@@ -134,8 +134,8 @@ func end(t testing.TB, l *job.Listed) unit.Time {
 	return last
 }
 
-// An all-reduce of 1 MiB as one node, and as messages of 131,072 B between which a rank computes for 7 us, seven times:
-// 14 transfers of 1,000 + ⌊0.02·131,071⌋ ns each.
+// TestReadTraces_RingTimesMatchHandCalculation: an all-reduce of 1 MiB as one node, and as messages of 131,072 B
+// between which a rank computes for 7 us, seven times: 14 transfers of 1,000 + ⌊0.02·131,071⌋ ns each.
 func TestReadTraces_RingTimesMatchHandCalculation(t *testing.T) {
 	var whole, steps [][]byte
 	for rank := range 8 {
@@ -222,7 +222,7 @@ func TestReadTraces_GroupsSelectMembers(t *testing.T) {
 	}
 }
 
-// Integers of an attribute have the same meaning in each type that et_def.proto has for them.
+// TestNumberTypes: integers of an attribute have the same meaning in each type that et_def.proto has for them.
 func TestNumberTypes(t *testing.T) {
 	write := func(name string, kind int, v int64) node {
 		var a writer
@@ -265,8 +265,8 @@ func TestNumberTypes(t *testing.T) {
 	}
 }
 
-// A name of a group that is a number, and dimensions that are no list of bool, are refused: without them an operation
-// would be among all ranks.
+// TestAttributesOfOtherTypes: a name of a group that is a number, and dimensions that are no list of bool, are refused:
+// without them an operation would be among all ranks.
 func TestAttributesOfOtherTypes(t *testing.T) {
 	group := made("1 7 0 comm_type=0 comm_size=1")
 	var w writer
@@ -343,7 +343,7 @@ func TestReadTraces_ErrorsNameRankAndNode(t *testing.T) {
 	}
 }
 
-// Sizes of dimensions and process groups.
+// TestParseDims_RejectsBadDimsAndGroups: sizes of dimensions and process groups.
 func TestParseDims_RejectsBadDimsAndGroups(t *testing.T) {
 	if d, err := parseDims("4x2", 8); err != nil || fmt.Sprint(d) != "[4 2]" {
 		t.Error(d, err)

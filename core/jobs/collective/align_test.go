@@ -7,7 +7,8 @@ import (
 	"weir/core/unit"
 )
 
-// Members begin each iteration at a multiple of the time that they align to, whenever the job began.
+// TestJob_AlignsIterationsToMultiples: members begin each iteration at a multiple of the time that they align to,
+// whenever the job began.
 func TestJob_AlignsIterationsToMultiples(t *testing.T) {
 	for _, start := range []unit.Time{0, 7 * us, 50 * us} {
 		j, err := New(Config{Operation: AllReduce, Algorithm: Ring, Members: 4, Size: 10007, Iterations: 3, Compute: 10 * us,

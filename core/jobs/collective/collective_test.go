@@ -439,8 +439,8 @@ func TestNew_RejectsBadConfigByKey(t *testing.T) {
 	}
 }
 
-// A ring of 8,192 members with 134,201,344 messages is there at once, and following it takes memory for those that are
-// under way.
+// TestFrontier_FollowsLargeRingLazily: a ring of 8,192 members with 134,201,344 messages is there at once, and
+// following it takes memory for those that are under way.
 func TestFrontier_FollowsLargeRingLazily(t *testing.T) {
 	j, err := New(Config{Operation: AllReduce, Members: 8192, Size: 32 << 20})
 	if err != nil || j.CountMessages() != 134201344 {
@@ -516,7 +516,7 @@ func TestJob_PipelineSchedulesBoundOpenBatches(t *testing.T) {
 	}
 }
 
-// A straggler reduces more slowly, too, and all wait for it.
+// TestSlowReduces: a straggler reduces more slowly, too, and all wait for it.
 func TestSlowReduces(t *testing.T) {
 	c := Config{Operation: AllReduce, Members: 4, Size: 4 << 20, Reduce: 400 * unit.Gbps}
 	even := runJob(t, c)

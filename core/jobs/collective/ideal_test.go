@@ -25,9 +25,9 @@ func runOn(t *testing.T, m loggops.Model, c Config, visit func(s job.Span)) unit
 	return o.Operations[0].End
 }
 
-// Operations among 16 members with 16 MiB at 400 Gb/s and 1 us have the times of their formulas, in ns: a block takes
-// wire(block) = ⌊(block − 1)·0.02⌋, and each step a latency of 1000. Where one member receives from all, or sends to
-// all, its NIC has 15 blocks after each other.
+// TestClosedForms: operations among 16 members with 16 MiB at 400 Gb/s and 1 us have the times of their formulas, in
+// ns: a block takes wire(block) = ⌊(block − 1)·0.02⌋, and each step a latency of 1000. Where one member receives from
+// all, or sends to all, its NIC has 15 blocks after each other.
 func TestClosedForms(t *testing.T) {
 	const size, latency = 16 << 20, 1000
 	wire := func(size int) int { return (size - 1) * 20 / 1000 }

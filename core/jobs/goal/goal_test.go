@@ -141,7 +141,7 @@ func TestTextErrors(t *testing.T) {
 	}
 }
 
-// The given files that are wrong: the line is counted from 1.
+// TestGivenErrors: the given files that are wrong: the line is counted from 1.
 func TestGivenErrors(t *testing.T) {
 	for name, want := range map[string]string{
 		"syntax_error.goal":    `syntax_error.goal:4:15: "to" behind the size 4096; b is expected: 4096b`,
@@ -275,7 +275,7 @@ func ExampleReadJob() {
 	// y.goal:3:9: the time in ns is "x"; a number from 0 to 1000000000000000 is allowed
 }
 
-// A job that waits for a time cannot be written.
+// TestNoWait: a job that waits for a time cannot be written.
 func TestNoWait(t *testing.T) {
 	j, err := collective.New(collective.Config{Operation: collective.AllReduce, Algorithm: collective.Ring, Members: 2,
 		Size: 1000, Align: unit.Microsecond})

@@ -51,7 +51,7 @@ func TestOrdering_DeliversInSendOrder(t *testing.T) {
 	}
 }
 
-// Without two messages on a route ranks have no ordering.
+// TestNoOvertaking: without two messages on a route ranks have no ordering.
 func TestNoOvertaking(t *testing.T) {
 	b := NewBuilder("x")
 	b.BeginRank()

@@ -41,8 +41,8 @@ func listed(words ...string) *Listed {
 	return b.Build()
 }
 
-// Each pair of ranks is visited once, by its first send, in the order of ranks and operations. A visit can leave the
-// rest of a rank out, and operations that were not examined are reported.
+// TestVisitSends_VisitsPairsOnceInOrder: each pair of ranks is visited once, by its first send, in the order of ranks
+// and operations. A visit can leave the rest of a rank out, and operations that were not examined are reported.
 func TestVisitSends_VisitsPairsOnceInOrder(t *testing.T) {
 	for _, x := range []struct {
 		name  string

@@ -52,7 +52,7 @@ func ends(t testing.TB, l job.Program, m loggops.Model) (out []int64) {
 	return out
 }
 
-// When the ranks of the given files end, in ns. LogGOPSim gives the same.
+// TestModel_MatchesLogGOPSim: when the ranks of the given files end, in ns. LogGOPSim gives the same.
 func TestModel_MatchesLogGOPSim(t *testing.T) {
 	for name, want := range map[string][]int64{
 		"ring_allreduce_8.goal": {450954, 450954, 450954, 450954, 450954, 450954, 450954, 450954},
@@ -153,9 +153,9 @@ func TestTwoNICs(t *testing.T) {
 	}
 }
 
-// Messages with the same sender, receiver and tag are received in the order in which they are sent, though a short one
-// has another NIC and arrives first: at 1010 with L 1000 and G 1, and the long one at 2000. Sizes are compared, so a
-// wrong order is an error of the run.
+// TestOrderOfTwoNICs: messages with the same sender, receiver and tag are received in the order in which they are sent,
+// though a short one has another NIC and arrives first: at 1010 with L 1000 and G 1, and the long one at 2000. Sizes
+// are compared, so a wrong order is an error of the run.
 func TestOrderOfTwoNICs(t *testing.T) {
 	const text = "num_ranks 2\nrank 0 {\nsend 1001b to 1 tag 5\nsend 11b to 1 tag 5 cpu 1 nic 1\nsend 7b to 1 tag 6\n}\n" +
 		"rank 1 {\na: recv 1001b from 0 tag 5\nb: recv 11b from 0 tag 5\nb requires a\nrecv 7b from 0 tag 6\n}\n"
@@ -175,7 +175,7 @@ func TestOrderOfTwoNICs(t *testing.T) {
 	}
 }
 
-// Products are rounded down to whole nanoseconds.
+// TestWholeNanoseconds: products are rounded down to whole nanoseconds.
 func TestWholeNanoseconds(t *testing.T) {
 	c := job.Costs{ByteGap: 20}
 	for size, want := range map[unit.Bytes]unit.Time{0: 0, 1: 0, 50: 0, 51: ns, 64: ns, 1048576: 20971 * ns} {
@@ -248,7 +248,7 @@ func TestModel_CountsComputingOnce(t *testing.T) {
 	}
 }
 
-// A time without end is an error.
+// TestTooLong: a time without end is an error.
 func TestTooLong(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("num_ranks 1\nrank 0 {\n")

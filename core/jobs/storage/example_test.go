@@ -9,8 +9,8 @@ import (
 	"weir/core/unit"
 )
 
-// Four hosts write a checkpoint after every second iteration, which the next one waits for: 1 ms of each host, behind
-// each other at the server's NIC.
+// Example lets four hosts write a checkpoint after every second iteration, which the next iteration waits for. Each
+// host takes 1 ms at the server's NIC, one after the other.
 func Example() {
 	j, err := storage.New(storage.Config{Clients: 4, Servers: 1, Iterations: 2, Compute: unit.Millisecond, Write: 1000001,
 		Every: 2})

@@ -7,8 +7,8 @@ import (
 	"weir/core/unit"
 )
 
-// Without a timeout of its own a sender that gets no answer sends a header as a probe (RFC 8985 §7). The NACK proves
-// what is lost; a packet that only waits is not sent again.
+// TestLossProbes checks that a sender without a timeout of its own and without an answer sends a header as a probe (RFC
+// 8985 §7). The NACK proves losses; a packet that only waits is not resent.
 func TestLossProbes(t *testing.T) {
 	for _, x := range []struct {
 		name  string

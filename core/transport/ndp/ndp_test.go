@@ -16,9 +16,9 @@ import (
 
 func TestDocNamesTests(t *testing.T) { testkit.CheckDocTests(t, 12) }
 
-// NDP §3.2: the first window goes at line rate, then a packet a PULL; a PULL for each packet
-// that came, an ACK each, and none for the rest of the flow after the last packet. The
-// traces are read by hand.
+// TestSender_MatchesTracesByHand checks NDP §3.2 against traces that were verified by hand. The first window goes at
+// line rate, then one packet per PULL. Each arriving packet causes a PULL and an ACK; after the last packet the rest of
+// the flow causes no PULL.
 func TestSender_MatchesTracesByHand(t *testing.T) {
 	for name, c := range map[string]struct {
 		size   unit.Bytes
@@ -48,7 +48,7 @@ func TestSender_MatchesTracesByHand(t *testing.T) {
 	}
 }
 
-// NDP §3.2: initial_window packets and no more without a PULL; 0 is a BDP.
+// TestFirstWindow checks NDP §3.2: at most initial_window packets go without a PULL. 0 is a BDP.
 func TestFirstWindow(t *testing.T) {
 	// 10 Gb/s × 4 µs = 5000 B: 5 frames of 1050 B
 	for _, c := range []struct{ window, want int }{{30, 30}, {1, 1}, {0, 5}} {
@@ -72,7 +72,7 @@ func answer(kind packet.Kind, seq, ack int64) *packet.Packet {
 	return &packet.Packet{Kind: kind, Seq: seq, Ack: ack, SrcPort: 20, DstPort: 10, Proto: packet.ProtoOwn}
 }
 
-// NDP §3.2: PULLs have numbers, so that lost, doubled and reordered ones do no harm.
+// TestPullNumbers checks NDP §3.2: PULLs have numbers, so lost, doubled and reordered ones do no harm.
 func TestPullNumbers(t *testing.T) {
 	s, _, _ := New(newFlow(0, 1_000_000, nil), Config{Window: 2, RTOMin: unit.Millisecond})
 	sent := func() (n int) {
@@ -95,7 +95,7 @@ func TestPullNumbers(t *testing.T) {
 	}
 }
 
-// NDP §3.2: what was NACKed goes before what is new, in the order of the NACKs.
+// TestRepairsFirst checks NDP §3.2: NACKed packets go before new ones, in the order of the NACKs.
 func TestRepairsFirst(t *testing.T) {
 	s, _, _ := New(newFlow(0, 1_000_000, nil), Config{Window: 6, RTOMin: unit.Millisecond})
 	for s.NextSend() == 0 {
@@ -119,8 +119,9 @@ func TestRepairsFirst(t *testing.T) {
 	}
 }
 
-// NDP §3.2.4: a returned header is sent again at once if nothing else is out and no PULL
-// is to come; else it waits for a PULL, and the receiver, who has not seen it, is told.
+// TestSender_ResendsReturnedHeader checks NDP §3.2.4: a returned header is resent at once if no other packet is in
+// flight and no PULL is due. Otherwise it waits for a PULL, and a message reports it to the receiver, which has not
+// received it.
 func TestSender_ResendsReturnedHeader(t *testing.T) {
 	back := func(n int64) *packet.Packet {
 		p := answer(packet.Data, n*payload, 0)
@@ -189,8 +190,8 @@ func TestSender_ResendsReturnedHeader(t *testing.T) {
 	}
 }
 
-// NDP §3.2: PULLs of one host go in the time of a full frame each, in turn among its
-// flows; those with priority first.
+// TestPulls_PacedAndInTurn checks NDP §3.2: the PULLs of one host are the time of a full frame apart, in turn among its
+// flows. Those with priority go first.
 func TestPulls_PacedAndInTurn(t *testing.T) {
 	w := newPipe(t, []unit.Bytes{100_000, 100_000, 100_000, 20_000}, func(i int, c *Config) {
 		c.Window, c.Priority = 10, i == 3
@@ -221,7 +222,7 @@ func TestPulls_PacedAndInTurn(t *testing.T) {
 	}
 }
 
-// A host's pull queue in the order of calls.
+// TestPullQueue: a host's pull queue in the order of calls.
 func TestPullQueue(t *testing.T) {
 	q := &pulls{}
 	m := []*member{{flow: 0, ring: 1}, {flow: 1, ring: 1}, {flow: 2, ring: 1}, {flow: 3}}
@@ -251,9 +252,8 @@ func TestPullQueue(t *testing.T) {
 	}
 }
 
-// A flow that fits into the first window says so in every packet, and no PULL is sent;
-// of a longer one those of the last window go, before FIN comes: with it they end
-// (NDP §3.2).
+// TestLastPackets checks NDP §3.2: each packet of a flow that fits into the first window carries FIN, and no PULL is
+// sent. A longer flow's PULLs for the last window are sent until FIN arrives.
 func TestLastPackets(t *testing.T) {
 	for _, c := range []struct {
 		size  unit.Bytes
@@ -270,7 +270,7 @@ func TestLastPackets(t *testing.T) {
 	}
 }
 
-// A lost last PULL, or a path that loses everything for a while: the timeout doubles.
+// TestSender_TimeoutDoubles: a lost last PULL, or a path that loses everything for a while: the timeout doubles.
 func TestSender_TimeoutDoubles(t *testing.T) {
 	w := newPipe(t, []unit.Bytes{10_000}, func(_ int, c *Config) { c.Window, c.RTOMin = 4, 100*us })
 	dead := unit.Time(0)
@@ -306,7 +306,8 @@ func TestSender_TimeoutDoubles(t *testing.T) {
 	}
 }
 
-// What is not of the flow, or says what cannot be, changes nothing.
+// TestSender_IgnoresForeignPackets checks that packets of other flows, and packets with impossible values, change no
+// state.
 func TestSender_IgnoresForeignPackets(t *testing.T) {
 	s, r, _ := New(newFlow(0, 100_000, nil), Config{Window: 5, RTOMin: unit.Millisecond})
 	for s.NextSend() == 0 {
@@ -354,8 +355,8 @@ func TestSender_IgnoresForeignPackets(t *testing.T) {
 	}
 }
 
-// Flows without an end go on beyond 2^40 bytes, which is where sequence numbers of the
-// wire begin anew.
+// TestEnds_FindPacketBeyondWrap checks that flows without an end continue beyond 2^40 bytes, where sequence numbers on
+// the wire wrap.
 func TestEnds_FindPacketBeyondWrap(t *testing.T) {
 	e := newEnds(&transport.Flow{Payload: 1000, Version: 6}, false)
 	for _, near := range []int64{0, 1 << 30, 1 << 40} {
@@ -373,7 +374,8 @@ func TestEnds_FindPacketBeyondWrap(t *testing.T) {
 	}
 }
 
-// A flow stops when its application does; what is out is still delivered.
+// TestSender_StopsWithApplication checks that a flow stops when its application does. Packets in flight are still
+// delivered.
 func TestSender_StopsWithApplication(t *testing.T) {
 	f := newFlow(0, 0, nil)
 	f.Start, f.Stop = 10*us, 500*us
@@ -432,7 +434,7 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// No memory is taken per packet.
+// TestNoAllocation: no memory is taken per packet.
 func TestNoAllocation(t *testing.T) {
 	s, r, _ := New(newFlow(0, 0, nil), Config{Window: 30, RTOMin: unit.Millisecond})
 	now, p, q := unit.Time(0), &packet.Packet{}, &packet.Packet{}
@@ -491,8 +493,8 @@ func ExampleNew() {
 	// data 2000
 }
 
-// A NIC takes its time for ACKs and for NACKs, each its own, and they say what was so when their packets came. PULLs
-// do not wait for them.
+// TestNICDelays checks that a NIC delays ACKs and NACKs by a time for each kind. They report the state at their
+// packets' arrival, and PULLs do not wait for them.
 func TestNICDelays(t *testing.T) {
 	s, r, _ := New(newFlow(0, 100_000, nil), Config{Window: 6, RTOMin: unit.Millisecond, PullRate: lineRate,
 		NIC: transport.NICDelays{Ack: 30 * us, Nack: 20 * us}})

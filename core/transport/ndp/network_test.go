@@ -53,8 +53,8 @@ func timeouts(c *sim.Config) (n int64) {
 	return n
 }
 
-// NDP §6: incasts of any size end near the optimum, without a timeout, with queues of eight
-// packets, and fairly: the last of equal flows ends shortly after the first.
+// TestNDP_IncastEndsNearOptimum checks NDP §6: incasts of any size end near the optimum, without a timeout, with queues
+// of eight packets. They are fair: the last of equal flows ends shortly after the first.
 func TestNDP_IncastEndsNearOptimum(t *testing.T) {
 	const frame, payload = 1514, 1464
 	for _, x := range []struct {
@@ -108,7 +108,7 @@ func TestNDP_IncastEndsNearOptimum(t *testing.T) {
 	}
 }
 
-// Without return to sender headers are dropped, and timeouts help: all flows end still.
+// TestIncastWithoutReturn: without return to sender headers are dropped, and timeouts help: all flows end still.
 func TestIncastWithoutReturn(t *testing.T) {
 	c := configure(t, incast(257, 256, "20 kB", "{ndp: {return_to_sender: false, headers: 2 kB}}"))
 	r := plantest.Simulate(t, c)
@@ -117,10 +117,9 @@ func TestIncastWithoutReturn(t *testing.T) {
 	}
 }
 
-// NDP §6: a permutation on a fat tree, each host sending to one and hearing from one, has
-// nearly all of the links' capacity with packets spread over all paths (9000 B, as in the
-// paper), less if switches go round in a fixed order, which locks their phases, and
-// about two thirds with a path a flow.
+// TestNDP_PermutationUsesAllPaths checks NDP §6 with a permutation on a fat tree: each host sends to one and receives
+// from one. Packets spread over all paths use nearly all of the links' capacity (9000 B, as in the paper). They use
+// less if switches go round in a fixed order, which locks their phases, and about two thirds with a path per flow.
 func TestNDP_PermutationUsesAllPaths(t *testing.T) {
 	goodput := func(program string) float64 {
 		c := configure(t, fmt.Sprintf(`
@@ -156,7 +155,7 @@ traffic:
 	}
 }
 
-// Bytes on every link, and other execution windows, give the same result.
+// TestSameResult: bytes on every link, and other execution windows, give the same result.
 func TestSameResult(t *testing.T) {
 	for name, text := range map[string]string{"incast": incast(33, 32, "100 kB", "{ndp: {headers: 1 kB}}"), "fat tree": `
 duration: 300us

@@ -9,8 +9,8 @@ import (
 	"weir/core/unit"
 )
 
-// Paths that lose, trim, return, delay and double whatever they like: every byte comes
-// once, and nothing stalls; bytes on the wire give the same as fields.
+// TestRandomPaths checks paths with random losses, trims, returns, delays and duplicates. Every byte arrives once and
+// no flow stalls; bytes on the wire give the same result as fields.
 func TestRandomPaths(t *testing.T) { randomPaths(t, 100) }
 
 func randomPaths(t *testing.T, seeds uint64) {
@@ -77,8 +77,8 @@ func randomPaths(t *testing.T, seeds uint64) {
 	}
 }
 
-// Without loss there is never a timeout, whatever is trimmed and returned: every packet
-// that needs one gets a PULL, or is sent at once (the argument is in doc.go).
+// TestNoTimeoutsWithoutLoss checks that without loss there is never a timeout, for any trims and returns. Every packet
+// that needs a PULL gets one, or is sent at once (doc.go has the argument).
 func TestNoTimeoutsWithoutLoss(t *testing.T) { noTimeoutsWithoutLoss(t, 150) }
 
 func noTimeoutsWithoutLoss(t *testing.T, seeds uint64) {
@@ -111,8 +111,8 @@ func noTimeoutsWithoutLoss(t *testing.T, seeds uint64) {
 	}
 }
 
-// Scripts of events, two bytes each, in any order: counts are right, and unless
-// something was forged the flows finish.
+// FuzzNDP_FinishesOverAnyPath: scripts of events, two bytes each, in any order: counts are right, and unless something
+// was forged the flows finish.
 func FuzzNDP_FinishesOverAnyPath(f *testing.F) {
 	f.Add(uint8(0), uint16(9000), []byte{0, 9, 2, 0, 1, 1, 3, 0, 6, 0, 0, 9, 1, 0})
 	f.Add(uint8(3), uint16(20_500), []byte{0, 20, 4, 3, 1, 3, 3, 0, 3, 1, 0, 5, 6, 0, 0, 3, 4, 0, 5, 0})

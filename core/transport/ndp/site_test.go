@@ -7,8 +7,8 @@ import (
 	"weir/core/cc"
 )
 
-// Over switches that drop and do not trim it is said that losses are found by timeouts; where nothing is lost, or what
-// finds no room is trimmed, there is nothing to say.
+// TestConfig_CheckRemarksDropsWithoutTrimming checks the warning about switches that drop without trimming: only
+// timeouts find those losses. There is no warning where no packet is lost, or where packets without room are trimmed.
 func TestConfig_CheckRemarksDropsWithoutTrimming(t *testing.T) {
 	c := &Config{}
 	if all := c.Check(&cc.FlowContext{Paths: []cc.FlowPath{{Name: "a->b"}}}); len(all) != 1 ||

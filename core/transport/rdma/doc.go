@@ -29,7 +29,7 @@
 //	IRN §3.2 BDP-FC                            Sender.planNext           TestSender_BoundLimitsUnacknowledged
 //	RFC 6298 §2, §5 RTO, doubling              recovery.currentRTO       TestSender_RTODoublesUntilProgress,
 //	                                                                     TestMeasuredRTO, TestEverythingLost
-//	… longer than a round trip, by a quarter   RoundTrip.Timeout         TestLeastMargin
+//	… longer than a round trip, by a quarter   RoundTrip.Timeout         TestTimeout_KeepsMarginOfQuarter
 //	… of what is out, not of what waits to go  Sender.planNext           TestNoTimeoutWhilePaced, TestNoTimeoutWhileHeld
 //	… of a path, from its last answer on       paths.recordAnswer        TestPathAnswers
 //	… without a timer: HPCC simulator          Sender.planNext           TestNoTimer

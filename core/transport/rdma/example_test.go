@@ -11,8 +11,8 @@ import (
 	"weir/core/unit"
 )
 
-// A flow of three packets, of which the second is lost: go-back-N sends it, and what came
-// behind it, again when the receiver's NACK is there.
+// ExampleNew sends three packets and loses the second. Go-back-N resends it and its successors when the receiver's NACK
+// arrives.
 func ExampleNew() {
 	scheme := none.Scheme()
 	s, r, err := rdma.New(transport.Flow{SrcPort: 10, DstPort: 20, Version: 4, Size: 3000, Payload: 1000,

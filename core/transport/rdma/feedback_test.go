@@ -12,8 +12,8 @@ import (
 	"weir/core/unit"
 )
 
-// RFC 8257 §3.2: each ACK says whether its packets were marked; a change gives an ACK of
-// what came before.
+// TestReceiver_EchoesMarksExactly checks RFC 8257 §3.2: each ACK reports whether its packets were marked. A change
+// causes an ACK of the earlier packets.
 func TestReceiver_EchoesMarksExactly(t *testing.T) {
 	for _, every := range []int{1, 3} {
 		t.Run(fmt.Sprint("ACK every ", every), func(t *testing.T) {
@@ -49,8 +49,8 @@ func TestReceiver_EchoesMarksExactly(t *testing.T) {
 	w.runUntil(unit.Second)
 }
 
-// RFC 8257 §3.3: one reduction a window of data, however many marks; a loss in it is told
-// apart. With CNPs there is none.
+// TestEchoReduces checks RFC 8257 §3.3: one reduction per window of data, for any number of marks. A loss within it is
+// reported separately. With CNPs there is no reduction by echoes.
 func TestEchoReduces(t *testing.T) {
 	w := newPipe(t, 0, nil, &fixed{window: 4000, keep: true}, cc.DCTCPMode)
 	for range 4 {
@@ -81,7 +81,7 @@ func TestEchoReduces(t *testing.T) {
 	}
 }
 
-// DCQCN §3.1: at most one CNP of a flow in 50 µs, at once with the first mark.
+// TestReceiver_LimitsCNPRate checks DCQCN §3.1: at most one CNP of a flow in 50 µs, at once with the first mark.
 func TestReceiver_LimitsCNPRate(t *testing.T) {
 	w := newPipe(t, 10_000_000, nil, &fixed{window: 50_000}, cc.CNPMode)
 	var at []unit.Time
@@ -108,8 +108,8 @@ func TestReceiver_LimitsCNPRate(t *testing.T) {
 	}
 }
 
-// Notices are checked (draft-miao §9.1): the flow is known, the packet out, and it is no
-// replay; what fails changes nothing.
+// TestSender_ChecksNotices checks that notices are verified (draft-miao §9.1): the flow is known, the packet is in
+// flight, and the notice is no replay. Notices that fail change no state.
 func TestSender_ChecksNotices(t *testing.T) {
 	w := newPipe(t, 50_000, repeat, &fixed{window: 10_000}, cc.CNPMode)
 	for range 5 {
@@ -141,7 +141,8 @@ func TestSender_ChecksNotices(t *testing.T) {
 	}
 }
 
-// Acknowledgements that cannot be change nothing: of packets never sent, of another flow, replays.
+// TestSender_IgnoresForgedAcknowledgements checks that impossible acknowledgements change no state: of packets never
+// sent, of another flow, replays.
 func TestSender_IgnoresForgedAcknowledgements(t *testing.T) {
 	w := newPipe(t, 50_000, repeat, &fixed{window: 10_000}, 0)
 	for range 5 {
@@ -206,8 +207,8 @@ func headersOf(p *packet.Packet) int32 {
 	return least + 4 + 4
 }
 
-// HPCC §4.1: the ACK carries the data's telemetry back, and counts its bytes; a delayed
-// one has the newest; CNPs have none.
+// TestTelemetryEcho checks HPCC §4.1: the ACK returns the data's telemetry and counts its bytes. A delayed ACK has the
+// newest, and CNPs have none.
 func TestTelemetryEcho(t *testing.T) {
 	for _, x := range []struct {
 		every, asked int
@@ -281,7 +282,7 @@ func TestTelemetryEcho(t *testing.T) {
 	}
 }
 
-// The HPCC simulator's framing: 90 bytes beside the payload, ACKs of 88.
+// TestTelemetryFraming checks the framing of the HPCC simulator: 90 bytes in addition to the payload, ACKs of 88.
 func TestTelemetryFraming(t *testing.T) {
 	framing, _ := packet.FramingByName("hpcc")
 	f := newFlow(2000, &fixed{window: 6000, timer: unit.Never, want: telemetry.HopRecords}, 0)
@@ -299,7 +300,7 @@ func TestTelemetryFraming(t *testing.T) {
 	}
 }
 
-// At a full link the delivery-rate samples are the link's, one packet in 84 ns.
+// TestDeliveryRate: at a full link the delivery-rate samples are the link's, one packet in 84 ns.
 func TestDeliveryRate(t *testing.T) {
 	w := newPipe(t, 1_000_000, nil, &fixed{window: 200_000, keep: true}, 0)
 	w.runUntil(unit.Second)
@@ -322,9 +323,9 @@ func TestDeliveryRate(t *testing.T) {
 	}
 }
 
-// draft-miao §6.1, guideline 4: probes of the flow's 5-tuple, one a round trip while
-// something is out, answered by the receiver; data asks for nothing. Their telemetry is
-// of a packet behind all that was sent.
+// TestSender_ProbesOncePerRoundTrip checks draft-miao §6.1, guideline 4: probes use the flow's 5-tuple and go once per
+// round trip while packets are in flight; the receiver answers them. Data then requests no telemetry. The probes'
+// telemetry is that of a packet after all sent packets.
 func TestSender_ProbesOncePerRoundTrip(t *testing.T) {
 	w := newPipe(t, 100_000, func(c *Config) { c.Telemetry.When = transport.AskProbe },
 		&fixed{window: 6000, want: telemetry.HopRecords}, 0)
@@ -371,7 +372,7 @@ func TestSender_ProbesOncePerRoundTrip(t *testing.T) {
 	}
 }
 
-// ACKs of every n-th packet, at the latest after the delay, at once at the end.
+// TestReceiver_CoalescesAcknowledgements: ACKs of every n-th packet, at the latest after the delay, at once at the end.
 func TestReceiver_CoalescesAcknowledgements(t *testing.T) {
 	conf := func(c *Config) { c.AckEvery, c.AckDelay = 8, 30*us }
 	w := newPipe(t, 100_000, conf, &fixed{window: 1 << 20}, 0)
@@ -415,7 +416,7 @@ func TestReceiver_CoalescesAcknowledgements(t *testing.T) {
 	}
 }
 
-// What fills a gap is acknowledged at once, however many an ACK is for.
+// TestFilledGap checks that a packet that fills a gap is acknowledged at once, for any number of packets per ACK.
 func TestFilledGap(t *testing.T) {
 	w := newPipe(t, 10_000, func(c *Config) { c.Recovery, c.AckEvery = SelectiveRepeat, 100 }, &fixed{window: 1 << 20}, 0)
 	for i, x := range []struct {

@@ -7,8 +7,8 @@ import (
 	"weir/core/unit"
 )
 
-// Without a timeout of its own a sender probes (RFC 8985 §7): after 320 us, then after twice as long. The answer
-// proves what is lost, or acknowledges what has arrived; nothing else is sent again.
+// TestLossProbes checks that a sender without a timeout of its own probes (RFC 8985 §7): after 320 us, then after twice
+// as long. The answer proves losses, or acknowledges packets that have arrived; no other packet is resent.
 func TestLossProbes(t *testing.T) {
 	for _, recovery := range []string{GoBackN, SelectiveRepeat} {
 		for _, x := range []struct {

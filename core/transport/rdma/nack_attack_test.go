@@ -103,8 +103,8 @@ func TestNackAttacks(t *testing.T) {
 	}
 }
 
-// A sweep over all places where packets can begin, at once: it hits what is out, and is worth one reduction. Of
-// packets that arrive meanwhile, none is sent again.
+// TestNackSweep checks a sweep over all places at which packets can begin, at once. It hits the packets in flight and
+// causes one reduction. Of packets that arrive meanwhile, none is resent.
 func TestNackSweep(t *testing.T) {
 	a := newAttack(t)
 	_, quiet := a.runFlows(1, 1000, attacked, nil, nil)
@@ -132,7 +132,7 @@ func TestNackSweep(t *testing.T) {
 	}
 }
 
-// Replays of true NACKs change nothing.
+// TestNackReplays checks that replays of genuine NACKs change no state.
 func TestNackReplays(t *testing.T) {
 	a := newAttack(t)
 	_, quiet := a.runFlows(8, 20, 100_000, nil, nil)
@@ -153,7 +153,7 @@ func TestNackReplays(t *testing.T) {
 	}
 }
 
-// NACKs for what is delivered cost a reduction a round trip at most.
+// TestNackOfDelivered checks that NACKs for delivered packets cost at most one reduction per round trip.
 func TestNackOfDelivered(t *testing.T) {
 	for _, recovery := range []string{GoBackN, SelectiveRepeat} {
 		t.Run(recovery, func(t *testing.T) {
@@ -170,7 +170,7 @@ func TestNackOfDelivered(t *testing.T) {
 	}
 }
 
-// With a key NACKs of switches, which have none, are refused, and timeouts repair.
+// TestNackKeyed checks that with a key NACKs of switches, which have no key, are refused. Timeouts repair instead.
 func TestNackKeyed(t *testing.T) {
 	r, _ := newAttack(t).runFlows(8, 20, 100_000, nil,
 		func(c *Config) { c.Telemetry.Integrity = transport.IntegrityKeyed })
@@ -179,10 +179,9 @@ func TestNackKeyed(t *testing.T) {
 	}
 }
 
-// Scripts of events, two bytes each: what is sent, arrives, is trimmed, gets lost, and NACKs
-// that come late, twice or made up of anything. The books are right, and unless the network
-// has lost something without a word, where nothing but NACKs repairs it, the flow ends over a path
-// without faults: a NACK never makes it lose anything.
+// FuzzSender_FinishesDespiteForgedNacks runs scripts of events, two bytes each: packets are sent, arrive, are trimmed
+// or lost, and NACKs arrive late, twice or forged. All counts agree. The flow then ends over a path without faults,
+// because a NACK never makes it lose data. The exception is a silent loss where only NACKs repair.
 func FuzzSender_FinishesDespiteForgedNacks(f *testing.F) {
 	f.Add(uint8(0), uint16(9000), []byte{0, 9, 2, 0, 2, 0, 3, 0, 3, 0, 0, 9, 1, 0})
 	f.Add(uint8(1), uint16(20_500), []byte{0, 20, 2, 3, 2, 3, 3, 0, 3, 1, 0, 5, 6, 0, 0, 3, 2, 0, 5, 0, 1, 0, 4, 0})

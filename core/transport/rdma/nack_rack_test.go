@@ -213,8 +213,8 @@ func TestNackIncast(t *testing.T) {
 	}
 }
 
-// With a window of one packet nothing is left to be reduced. A sender waits instead (ours): nineteen in twenty
-// NACKs are spared, for half as much time again; it never waits for a timeout.
+// TestNackHoldIncast checks that a sender with a window of one packet, which cannot be reduced, waits (Weir's rule).
+// This avoids nineteen of twenty NACKs for half as much time again, and no flow waits for a timeout.
 func TestNackHoldIncast(t *testing.T) {
 	const n, size = 256, 20_000
 	ideal := unit.TransmitTime(n*size*1050/1000, lineRate)

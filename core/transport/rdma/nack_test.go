@@ -46,8 +46,8 @@ func (w *pipe) trims(cause packet.Cause, numbers ...int) func(*packet.Packet) (i
 // nack lets a NACK arrive 1 µs from now.
 func (w *pipe) nack(p *packet.Packet) { insert(&w.back, flight{w.now + us, p}) }
 
-// Exactly what the network names is sent again, at once, whatever the receiver does with
-// what comes out of order. Packet by packet, as text.
+// TestNackTraces checks, packet by packet as text, that exactly the named packets are resent, at once, however the
+// receiver treats packets out of order.
 func TestNackTraces(t *testing.T) {
 	for _, x := range []struct {
 		name     string
@@ -109,8 +109,8 @@ func snapshot(w *pipe) string {
 	return fmt.Sprintf("%+v %+v %+v %v", s, ring, w.c.told, w.c.log)
 }
 
-// A NACK is taken in if it is of this flow, readable, and about a whole packet that is out, in
-// its last transmission, once. Any other changes nothing, and is counted.
+// TestNackChecks checks that a NACK counts once, if it is of this flow, readable, and about the last transmission of a
+// complete packet in flight. Any other NACK is counted and changes no state.
 func TestNackChecks(t *testing.T) {
 	for _, recovery := range []string{GoBackN, SelectiveRepeat, NoRecovery} {
 		t.Run(recovery, func(t *testing.T) {
@@ -175,8 +175,8 @@ func TestNackChecks(t *testing.T) {
 	}
 }
 
-// What NACKs do, by cause, parameter and recovery: what is sent next, what the controller hears
-// of the losses, and what notices it gets. A sender that ignores them counts nothing.
+// TestNackReactions checks the effects of NACKs by cause, parameter and recovery: the next packets, the losses and the
+// notices that the controller receives. A sender that ignores NACKs counts none.
 func TestNackReactions(t *testing.T) {
 	var b strings.Builder
 	for _, nacks := range []string{transport.NacksIgnored, transport.NacksResend, transport.NacksLoss,
@@ -206,9 +206,9 @@ func TestNackReactions(t *testing.T) {
 	testkit.Golden(t, "nack-reactions.txt", b.String())
 }
 
-// A switch's CNP, with a notification or without, goes the way of those of receivers, whatever
-// nacks says: it is of a packet that is out, and the first of its transmission. It sends nothing
-// again. One that says that something is lost, or is damaged, changes nothing.
+// TestSwitchCNP checks that a switch's CNP, with or without a notification, is handled like a receiver's for every
+// value of nacks. It must be about the first transmission of a packet in flight, and resends no packet. A CNP that
+// reports a loss, or is damaged, changes no state.
 func TestSwitchCNP(t *testing.T) {
 	for _, nacks := range []string{transport.NacksIgnored, transport.NacksLoss} {
 		t.Run(nacks, func(t *testing.T) {
@@ -248,8 +248,8 @@ func TestSwitchCNP(t *testing.T) {
 	}
 }
 
-// Retransmissions carry their number, mod 256, first transmissions 0; it survives the wire.
-// A NACK of the one before is late, and refused.
+// TestTransmissionNumbers checks that retransmissions carry their number, mod 256, and first transmissions 0, also on
+// the wire. A NACK of the previous transmission is late, and refused.
 func TestTransmissionNumbers(t *testing.T) {
 	w, out := out5(t, SelectiveRepeat, transport.NacksResend)
 	book := packet.NewBook()
@@ -285,9 +285,9 @@ func TestTransmissionNumbers(t *testing.T) {
 	}
 }
 
-// However many NACKs come, and of retransmissions too, the controller reduces once a round
-// trip: at 0, 4, 8, … µs here. With nacks: resend it never does. What else reduces counts: a
-// timeout, or a loss that SACKs show.
+// TestNackOncePerRoundTrip checks that the controller reduces once per round trip for any number of NACKs, also of
+// retransmissions: at 0, 4, 8, … µs here. With nacks: resend it never reduces. Other causes count: a timeout, or a loss
+// that SACKs show.
 func TestNackOncePerRoundTrip(t *testing.T) {
 	for _, recovery := range []string{GoBackN, SelectiveRepeat, NoRecovery} {
 		t.Run(recovery, func(t *testing.T) {
@@ -324,8 +324,8 @@ func TestNackOncePerRoundTrip(t *testing.T) {
 	}
 }
 
-// In a reduction for a mark a NACK is a loss in it; a flow of elephants that is reduced for
-// anything is not reduced for being one.
+// TestNackStates checks that a NACK during a reduction for a mark is a loss within it. An elephant flow that is reduced
+// for any cause is not reduced for being an elephant.
 func TestNackStates(t *testing.T) {
 	w, out := out5(t, SelectiveRepeat, transport.NacksLoss)
 	w.c.onLoss = func(l cc.Loss) {
@@ -359,9 +359,9 @@ func TestNackStates(t *testing.T) {
 	}
 }
 
-// A controller that an elephant's NACK does not move, as DCTCP without marks, is told of what is
-// lost within the round trip.
-func TestNackElephantInVain(t *testing.T) {
+// TestNack_ElephantWithoutReductionReportsLoss checks a controller that does not respond to an elephant's NACK, such as
+// DCTCP without marks: it is notified of losses within the round trip.
+func TestNack_ElephantWithoutReductionReportsLoss(t *testing.T) {
 	for moves, want := range map[bool]string{true: "[2us warned]", false: "[2us warned 2.5us loss-in-reduction]"} {
 		w, out := out5(t, SelectiveRepeat, transport.NacksLoss)
 		w.c.onLoss = func(cc.Loss) {
@@ -377,8 +377,8 @@ func TestNackElephantInVain(t *testing.T) {
 	}
 }
 
-// With go-back-N the network's NACK comes before the receiver's, and what that asks for is
-// on its way then: it is sent again once. If the retransmission gets lost without a word, the
+// TestNackGoBackN checks go-back-N, where the network's NACK arrives before the receiver's. The receiver's NACK
+// requests packets that are then in flight, so they are resent once. If the retransmission is lost silently, the
 // receiver's next NACK repairs it.
 func TestNackGoBackN(t *testing.T) {
 	for again, want := range map[bool]int64{false: 4, true: 8} {
@@ -403,9 +403,9 @@ func TestNackGoBackN(t *testing.T) {
 	}
 }
 
-// A sender of which nothing arrives waits for about 4, 8, 16, … µs, with a round trip of 4 µs, at most a
-// retransmission timeout, or the time of a packet at the offered rate, 0.8 µs here: then a round trip.
-// Deliveries end that by and by.
+// TestNackHold checks that a sender without deliveries waits for about 4, 8, 16, … µs, with a round trip of 4 µs, up to
+// a retransmission timeout. Alternatively it waits for the time of a packet at the offered rate, 0.8 µs here, and then
+// a round trip. Deliveries end the waits gradually.
 func TestNackHold(t *testing.T) {
 	for _, recovery := range []string{GoBackN, SelectiveRepeat, NoRecovery} {
 		t.Run(recovery, func(t *testing.T) {
@@ -441,7 +441,7 @@ func TestNackHold(t *testing.T) {
 	}
 }
 
-// NACKs, and what is sent for them, allocate nothing.
+// TestNackNoAllocation checks that NACKs, and the packets that they cause, allocate no memory.
 func TestNackNoAllocation(t *testing.T) {
 	for _, recovery := range []string{GoBackN, SelectiveRepeat, NoRecovery} {
 		t.Run(recovery, func(t *testing.T) {

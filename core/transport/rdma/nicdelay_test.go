@@ -11,8 +11,8 @@ import (
 	"weir/core/unit"
 )
 
-// A NIC's answers leave at the arrival of what causes them and the time of their kind, and say what was so then: an ACK
-// has the records of its own packet, and acknowledges nothing that has come since.
+// TestNICDelays checks that a NIC's answers are sent at their causes' arrival plus the time of their kind, and report
+// the state at the arrival. An ACK has the records of its own packet, and acknowledges no later packet.
 func TestNICDelays(t *testing.T) {
 	for _, d := range []transport.NICDelays{{Ack: 5 * us, Nack: 3 * us, CNP: 4 * us},
 		{Ack: us, Nack: 30 * us, CNP: 9 * us},
@@ -69,7 +69,7 @@ func TestNICDelays(t *testing.T) {
 	}
 }
 
-// A probe's answer is made like an ACK, with the records of the probe.
+// TestNICDelaysProbes: a probe's answer is made like an ACK, with the records of the probe.
 func TestNICDelaysProbes(t *testing.T) {
 	w := newPipe(t, 200_000, func(c *Config) { c.NIC.Ack, c.Telemetry.When = 2*us, transport.AskProbe },
 		&fixed{window: 20_000, want: telemetry.HopRecords}, 0)
@@ -99,8 +99,8 @@ func TestNICDelaysProbes(t *testing.T) {
 	}
 }
 
-// A CNP that is slower than the ACK of its packet tells the controller all the same, once; without a delay for CNPs one
-// about a packet that is acknowledged says nothing.
+// TestLateCNPs checks that a CNP slower than its packet's ACK reaches the controller once. Without a delay for CNPs, a
+// CNP about an acknowledged packet has no effect.
 func TestLateCNPs(t *testing.T) {
 	for _, slow := range []unit.Time{0, 10 * us} {
 		w := newPipe(t, 50_000, func(c *Config) { c.NIC.CNP = slow }, &fixed{window: 10_000}, cc.CNPMode)
@@ -134,7 +134,8 @@ func TestLateCNPs(t *testing.T) {
 	}
 }
 
-// Answers that take 50 round trips, with timeouts before and behind them: every byte is delivered once.
+// TestNICDelaysAndTimeouts checks answers that take 50 round trips, with timeouts before and after them. Every byte is
+// delivered once.
 func TestNICDelaysAndTimeouts(t *testing.T) {
 	for _, recovery := range []string{GoBackN, SelectiveRepeat} {
 		for _, rto := range []unit.Time{20 * us, 150 * us, 300 * us} {

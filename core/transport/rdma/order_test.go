@@ -29,8 +29,9 @@ func jitter(seed uint64, most unit.Time, loss float64) func(*packet.Packet) (int
 	}
 }
 
-// On a path that delays each packet by up to half a round trip, IRN's rule sends much again in vain. A window above
-// that nothing; one that adapts little. What is lost is repaired by either, without timeouts.
+// TestSender_ReorderWindowAvoidsResends checks a path that delays each packet by up to half a round trip. IRN's rule
+// resends many packets unnecessarily, a window above that delay none, and an adaptive window few. Either repairs losses
+// without timeouts.
 func TestSender_ReorderWindowAvoidsResends(t *testing.T) {
 	const packets = 3000
 	for _, x := range []struct {
@@ -67,8 +68,8 @@ func TestSender_ReorderWindowAvoidsResends(t *testing.T) {
 	}
 }
 
-// RFC 8985 §6.2: a packet is lost when a later one has come, and a round trip and the window have passed since it was
-// sent; a timer sees to that if nothing else comes.
+// TestReorderTimer checks RFC 8985 §6.2: a packet is lost when a later one has arrived, and a round trip and the window
+// have passed since its departure. A timer detects it without further arrivals.
 func TestReorderTimer(t *testing.T) {
 	w := newPipe(t, 3000, reorder(reorderFixed, 5*us), &fixed{window: 40_000}, 0)
 	for n := range 3 {
@@ -102,8 +103,8 @@ func TestReorderTimer(t *testing.T) {
 	}
 }
 
-// RFC 8985 §6.2, step 4: the window grows by a quarter of the least round-trip time for each round trip with
-// something that was sent again in vain, up to a smoothed round trip, and is small again after 16 recoveries.
+// TestReorderWindow checks RFC 8985 §6.2, step 4: the window grows by a quarter of the minimum round-trip time for each
+// round trip with an unnecessary retransmission, up to a smoothed round trip. After 16 recoveries it is small again.
 func TestReorderWindow(t *testing.T) {
 	w := newPipe(t, 0, reorder(reorderAdaptive, 0), &fixed{window: 1 << 20}, 0)
 	s := w.s
@@ -158,7 +159,8 @@ func TestReorderWindow(t *testing.T) {
 	}
 }
 
-// What is acknowledged twice was sent again in vain, however late the first acknowledgement came.
+// TestReorderDuplicates checks that a packet that is acknowledged twice was resent unnecessarily, however late the
+// first acknowledgement arrives.
 func TestReorderDuplicates(t *testing.T) {
 	w := newPipe(t, 0, reorder(reorderFixed, us), &fixed{window: 1 << 20}, 0)
 	s := w.s
@@ -181,8 +183,8 @@ func TestReorderDuplicates(t *testing.T) {
 	}
 }
 
-// After a timeout the packets behind the first one are sent again as soon as that is there: whatever has come of
-// them would have been acknowledged.
+// TestReorderTimeout checks that after a timeout the packets after the first are resent as soon as it has arrived: any
+// that had arrived would have been acknowledged.
 func TestReorderTimeout(t *testing.T) {
 	w := newPipe(t, 6000, reorder(reorderAdaptive, 0), &fixed{window: 40_000}, 0)
 	w.onData = drop(0, 1, 2, 3, 4, 5)
@@ -193,7 +195,7 @@ func TestReorderTimeout(t *testing.T) {
 	}
 }
 
-// Who runs rdma where packets overtake can say beforehand what that costs.
+// TestNeedsOrder checks that a switch that reorders packets can report in advance the cost for flows of rdma.
 func TestNeedsOrder(t *testing.T) {
 	for _, x := range []struct {
 		recovery, reordering string

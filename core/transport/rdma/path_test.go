@@ -13,9 +13,9 @@ import (
 // seeds is how many paths are tried.
 const seeds = 600
 
-// Paths that lose, delay, reorder, double and mark whatever they like, in both
-// directions, under controllers that change their mind: every byte is delivered once and
-// in order, the flow finishes, the window and the bound hold, and nothing stalls.
+// TestRandomPaths checks paths with random losses, delays, reordering, duplicates and marks in both directions, under
+// controllers with random decisions. Every byte is delivered once and in order, the flow finishes, the window and the
+// bound hold, and no flow stalls.
 func TestRandomPaths(t *testing.T) {
 	var ran, again, timeouts, nacks, cnps int64
 	for seed := range uint64(seeds) {
@@ -106,9 +106,9 @@ func slowNIC(seed uint64) (d transport.NICDelays) {
 	return d
 }
 
-// Scripts of events, two bytes each: what is sent, arrives, gets lost, is doubled and
-// forged, in any order. Whatever happens, the counts are right; unless something was
-// forged, the flow then finishes over a path without faults.
+// FuzzRDMA_FinishesOverAnyPath runs scripts of events, two bytes each: packets are sent, arrive, are lost, doubled and
+// forged, in any order. All counts agree. Unless a packet was forged, the flow then finishes over a path without
+// faults.
 func FuzzRDMA_FinishesOverAnyPath(f *testing.F) {
 	f.Add(uint8(0), uint16(9000), []byte{0, 9, 2, 0, 1, 1, 3, 0, 6, 0, 0, 9, 1, 0})
 	f.Add(uint8(1), uint16(20_500), []byte{0, 20, 1, 3, 1, 3, 3, 0, 3, 1, 0, 5, 6, 0, 0, 3, 4, 0, 5, 0})

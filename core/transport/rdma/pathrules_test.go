@@ -25,8 +25,8 @@ func answerOf(s *Sender, path int, kind packet.Kind, ack, about int64) *packet.P
 	return p
 }
 
-// A path's timer runs from the first packet that is out on it, not from the last: else a path that is dead would not
-// time out while packets go by it.
+// TestPathTimerFromFirst: a path's timer runs from the first packet that is out on it, not from the last: else a path
+// that is dead would not time out while packets go by it.
 func TestPathTimerFromFirst(t *testing.T) {
 	w, _ := chosen(t, 0, []unit.Bytes{8000, 8000}, make([]unit.Time, 2), nil)
 	first := emitTo(w.s, 5*us, 2)
@@ -43,7 +43,7 @@ func TestPathTimerFromFirst(t *testing.T) {
 	}
 }
 
-// Of the paths with room the one goes that may send first, not the next in turn.
+// TestPathPacedFirst checks that of the paths with room the one that may send first is next, not the next in turn.
 func TestPathPacedFirst(t *testing.T) {
 	w, each := chosen(t, 0, []unit.Bytes{8000, 8000, 8000}, make([]unit.Time, 3), nil)
 	for k, c := range each { // 8, 2 and 4 us a packet
@@ -64,8 +64,8 @@ func TestPathPacedFirst(t *testing.T) {
 	}
 }
 
-// With new_rate: next (Config.Keeps) a path's pending send stays where the old rate put it, as a single path's
-// does.
+// TestPathNewRateWaits: with new_rate: next (Config.Keeps) a path's pending send stays where the old rate put it, as a
+// single path's does.
 func TestPathNewRateWaits(t *testing.T) {
 	for _, keeps := range []bool{true, false} {
 		w, each := chosen(t, 0, []unit.Bytes{8000, 8000}, make([]unit.Time, 2), func(c *Config) { c.Keeps = keeps })
@@ -89,7 +89,8 @@ func TestPathNewRateWaits(t *testing.T) {
 	}
 }
 
-// A controller's timer is its own: OnTimer is called of the paths that asked for this time only.
+// TestPathTimersAreSeparate checks that timers are separate: OnTimer is called only for the paths that requested this
+// time.
 func TestPathTimersAreSeparate(t *testing.T) {
 	w, each := chosen(t, 0, []unit.Bytes{4000, 4000}, make([]unit.Time, 2), nil)
 	each[0].timer, each[1].timer = 10*us, 50*us
@@ -104,8 +105,8 @@ func TestPathTimersAreSeparate(t *testing.T) {
 	}
 }
 
-// An answer tells of the order on the path that it came back by. A late answer to the first transmission of a packet
-// that was sent again by another path does not make what is out on that path overtaken.
+// TestPathOrderByAnswers checks that an answer proves the order only on the path by which it returned. A late answer to
+// the first transmission of a packet that another path resent does not make packets on that path overtaken.
 func TestPathOrderByAnswers(t *testing.T) {
 	w, each := chosen(t, 0, []unit.Bytes{8000, 8000}, make([]unit.Time, 2), nil)
 	s, by := w.s, []int{}
@@ -130,8 +131,8 @@ func TestPathOrderByAnswers(t *testing.T) {
 	}
 }
 
-// A silent path without a limit to its delay keeps what is out on it for 64 first waits while another path answers, and
-// for any time while all paths are silent.
+// TestPathProbes checks that a silent path without a limit to its delay keeps its packets for 64 first waits while
+// another path answers. While all paths are silent it keeps them for any time.
 func TestPathProbes(t *testing.T) {
 	w, _ := chosen(t, 0, []unit.Bytes{4000, 4000}, make([]unit.Time, 2), func(c *Config) { c.RTOMin = 0 })
 	s := w.s
@@ -147,7 +148,8 @@ func TestPathProbes(t *testing.T) {
 	}
 }
 
-// A timeout has to cover what the receiver may wait for more packets, as long as an acknowledgement is for several.
+// TestTimerOfDelayedAnswers checks that a timeout covers the time for which the receiver may wait for more packets, if
+// an acknowledgement is for several.
 func TestTimerOfDelayedAnswers(t *testing.T) {
 	for every, want := range map[int]unit.Time{1: 0, 16: 30 * us} {
 		c := Defaults()

@@ -38,8 +38,8 @@ func chosen(t testing.TB, size unit.Bytes, windows []unit.Bytes, delays []unit.T
 	return w, each
 }
 
-// Packets go where there is room: each path's window fills, none is exceeded, and paths that differ much in delay make
-// nothing be sent again.
+// TestSender_FillsWindowOfEachPath checks that packets use the paths with room: each path's window fills and none is
+// exceeded. Paths with very different delays cause no retransmissions.
 func TestSender_FillsWindowOfEachPath(t *testing.T) {
 	w, each := chosen(t, 500_000, []unit.Bytes{10_000, 20_000, 5000}, []unit.Time{0, 7 * us, us}, nil)
 	most, sent := [3]int{}, [3]int{}
@@ -68,7 +68,7 @@ func TestSender_FillsWindowOfEachPath(t *testing.T) {
 	}
 }
 
-// On each path a packet is lost when a later one has come; what is lost goes by any path.
+// TestPathLoss checks that on each path a packet is lost when a later one has arrived. Any path may resend it.
 func TestPathLoss(t *testing.T) {
 	w, _ := chosen(t, 300_000, []unit.Bytes{10_000, 10_000, 10_000, 10_000}, []unit.Time{0, 3 * us, us, 9 * us}, nil)
 	delayed, n := w.onData, 0
@@ -87,8 +87,8 @@ func TestPathLoss(t *testing.T) {
 	}
 }
 
-// A path that fails is given up after a timeout, what was out on it goes by the others, probes go meanwhile, and the
-// path is used again when one is answered. Another controller than that path's hears of no timeout.
+// TestPathFails checks that a failed path is abandoned after a timeout and its packets use the other paths. Probes
+// continue, and the path is used again after an answer. Only that path's controller is notified of the timeout.
 func TestPathFails(t *testing.T) {
 	const from, to = 100 * us, 3000 * us
 	windows := []unit.Bytes{8000, 8000, 8000, 8000}
@@ -134,8 +134,8 @@ func TestPathFails(t *testing.T) {
 	}
 }
 
-// Whatever comes back by a path tells that it is not silent: also a NACK of a switch, and an acknowledgement that
-// comes sooner than any before.
+// TestPathAnswers checks that any packet from a path shows that it is not silent: also a switch's NACK, and an
+// acknowledgement earlier than all before.
 func TestPathAnswers(t *testing.T) {
 	w, _ := chosen(t, 100_000, []unit.Bytes{4000, 4000}, make([]unit.Time, 2), nil)
 	var out []*packet.Packet
@@ -173,7 +173,7 @@ func TestPathAnswers(t *testing.T) {
 	}
 }
 
-// With all paths dead nothing but probes goes, and the flow goes on when one is answered.
+// TestPathsAllFail checks that with all paths dead only probes are sent. The flow continues after an answer.
 func TestPathsAllFail(t *testing.T) {
 	w, _ := chosen(t, 3_000_000, []unit.Bytes{8000, 8000}, make([]unit.Time, 2), nil)
 	dead := 0
@@ -193,7 +193,7 @@ func TestPathsAllFail(t *testing.T) {
 	}
 }
 
-// All paths together have no more in flight than their first windows.
+// TestPathsTogether: all paths together have no more in flight than their first windows.
 func TestPathsTogether(t *testing.T) {
 	w, each := chosen(t, 0, []unit.Bytes{4000, 4000}, make([]unit.Time, 2), nil)
 	for _, c := range each {
@@ -211,7 +211,8 @@ func TestPathsTogether(t *testing.T) {
 	}
 }
 
-// What paths need is refused, and nothing else: selective repeat, a controller made for it.
+// TestPathsNeed checks that only missing requirements of paths are refused: selective repeat, and a controller made for
+// paths.
 func TestPathsNeed(t *testing.T) {
 	f := newFlow(1000, &fixed{}, 0)
 	f.CC = &cc.Scheme{Scheme: scheme.Scheme{Name: "x"}}
@@ -225,7 +226,8 @@ func TestPathsNeed(t *testing.T) {
 	}
 }
 
-// Acknowledgements come back to the port of the path, by hash and number; others' are refused.
+// TestPathPorts checks that acknowledgements return to the port of the path, by hash and number. Those of other ports
+// are refused.
 func TestPathPorts(t *testing.T) {
 	w, each := chosen(t, 0, []unit.Bytes{4000, 4000, 4000}, make([]unit.Time, 3), nil)
 	if ports := w.r.Ports(); len(ports) != 3 || ports[0] != w.s.paths.each[0].port || ports[2] != w.s.paths.each[2].port {
@@ -256,7 +258,7 @@ func TestPathPorts(t *testing.T) {
 	}
 }
 
-func TestPathsAllocateNothing(t *testing.T) {
+func TestPaths_DoNotAllocate(t *testing.T) {
 	f := newFlow(0, &fixed{}, 0)
 	f.CC = &cc.Scheme{PerPath: true, Telemetry: telemetry.HopRecords, Build: func(cc.Flow, scheme.Config) (cc.Controller,
 		error) {

@@ -14,7 +14,7 @@ import (
 
 func repeat(c *Config) { c.Recovery = SelectiveRepeat }
 
-// Exchanges packet by packet, as text.
+// TestRDMA_MatchesTraces compares exchanges packet by packet, as text.
 func TestRDMA_MatchesTraces(t *testing.T) {
 	for _, x := range []struct {
 		name string
@@ -69,7 +69,7 @@ func TestRDMA_MatchesTraces(t *testing.T) {
 	}
 }
 
-// HPCC §3.2: a flow starts at line rate: its first window is a BDP, 50 kB here.
+// TestLineRateStart follows HPCC §3.2: a flow starts at line rate: its first window is a BDP, 50 kB here.
 func TestLineRateStart(t *testing.T) {
 	w := newPipe(t, 0, nil, &fixed{window: 1 << 20}, 0)
 	if last.InitialWindow != 50 || last.NICRate != lineRate || last.BaseRTT != 4*us || last.MSS != payload ||
@@ -88,7 +88,7 @@ func TestLineRateStart(t *testing.T) {
 	}
 }
 
-// The window bounds the bytes in flight; one packet may always be out.
+// TestSender_WindowLimitsFlight checks that the window bounds the bytes in flight. One packet may always be in flight.
 func TestSender_WindowLimitsFlight(t *testing.T) {
 	for window, want := range map[unit.Bytes]int{1: 1, 999: 1, 1000: 1, 1999: 1, 2000: 2, 10_500: 10} {
 		w := newPipe(t, 20_000, nil, &fixed{window: window}, 0)
@@ -110,8 +110,9 @@ func TestSender_WindowLimitsFlight(t *testing.T) {
 	}
 }
 
-// HPCC simulator, rdma-queue-pair.cc IsWinBound: a packet goes while what is in flight is below the
-// window, which it may pass by less than a packet; bounds as well. With three packets that is a third.
+// TestWindowTest follows the HPCC simulator, rdma-queue-pair.cc IsWinBound: a packet goes while the flight is below the
+// window, so it may exceed the window by less than a packet. The same holds for bounds. With three packets that is a
+// third.
 func TestWindowTest(t *testing.T) {
 	for _, x := range []struct {
 		window, bound unit.Bytes
@@ -145,7 +146,8 @@ func TestWindowTest(t *testing.T) {
 	w.done(9500)
 }
 
-// IRN §3.2: what is sent and not acknowledged is at most a BDP, SACKed packets included.
+// TestSender_BoundLimitsUnacknowledged checks IRN §3.2: the sent and unacknowledged bytes are at most a BDP, SACKed
+// packets included.
 func TestSender_BoundLimitsUnacknowledged(t *testing.T) {
 	for _, x := range []struct {
 		bound string
@@ -181,7 +183,7 @@ func answer(kind packet.Kind, ack, about int64) *packet.Packet {
 		Proto: packet.ProtoRDMA, Version: 4}
 }
 
-// Gaps are payload / rate, to the picosecond (HPCC simulator), rounded up.
+// TestSender_PacesPayloadAtRate: gaps are payload / rate, to the picosecond (HPCC simulator), rounded up.
 func TestSender_PacesPayloadAtRate(t *testing.T) {
 	for rate, gap := range map[unit.Rate]unit.Time{
 		100 * unit.Gbps: 80_000, unit.Gbps: 8 * us, 3 * unit.Gbps: 2_666_667, 7 * unit.Mbps: 1_142_857_143,
@@ -216,7 +218,7 @@ func TestSender_PacesPayloadAtRate(t *testing.T) {
 	}
 }
 
-// Without pacing packets go as fast as the NIC takes them (HPCC simulator: RATE_BOUND 0).
+// TestWithoutPacing: without pacing packets go as fast as the NIC takes them (HPCC simulator: RATE_BOUND 0).
 func TestWithoutPacing(t *testing.T) {
 	w := newPipe(t, 0, func(c *Config) { c.Pacing = false }, &fixed{window: 5000, rate: unit.Mbps}, 0)
 	for n := range 5 {
@@ -230,8 +232,8 @@ func TestWithoutPacing(t *testing.T) {
 	}
 }
 
-// With new_rate: next a new rate holds from the packet behind the one that waits on: the simulator's
-// DCQCN, TIMELY and DCTCP.
+// TestNewRateWaits checks that with new_rate: next a new rate applies from the packet after the waiting one on, as in
+// the simulator's DCQCN, TIMELY and DCTCP.
 func TestNewRateWaits(t *testing.T) {
 	w := newPipe(t, 0, func(c *Config) { c.Keeps = true }, &fixed{window: 1 << 40, rate: unit.Gbps, timer: us}, 0)
 	w.s.Emit(0, &packet.Packet{})
@@ -244,7 +246,7 @@ func TestNewRateWaits(t *testing.T) {
 	}
 }
 
-// A new rate moves the pending send, in both directions (HPCC simulator).
+// TestNewRate: a new rate moves the pending send, in both directions (HPCC simulator).
 func TestNewRate(t *testing.T) {
 	w := newPipe(t, 0, nil, &fixed{window: 1 << 40, rate: unit.Gbps, timer: us}, 0)
 	w.s.Emit(0, &packet.Packet{})
@@ -261,7 +263,7 @@ func TestNewRate(t *testing.T) {
 	}
 }
 
-// After Stop nothing new is sent; what is out is still repaired.
+// TestSender_StopSendsNoNewData checks that after Stop no new data is sent. Packets in flight are still repaired.
 func TestSender_StopSendsNoNewData(t *testing.T) {
 	f := newFlow(0, &fixed{window: 5000, timer: unit.Never}, 0)
 	f.Start, f.Stop = 10*us, 100*us
@@ -290,8 +292,8 @@ func TestSender_StopSendsNoNewData(t *testing.T) {
 	}
 }
 
-// RFC 2474 §4.2.2: without a DSCP of its own a flow carries its class as class selector,
-// and so do its ACKs, unless they go first; with one it keeps it, and its class is what that selects.
+// TestClassSelector checks RFC 2474 §4.2.2: a flow without a DSCP carries its class as class selector, and so do its
+// ACKs unless they go first. A flow with a DSCP keeps it, and the DSCP selects its class.
 func TestClassSelector(t *testing.T) {
 	for _, x := range []struct {
 		tos, class uint8
@@ -341,7 +343,7 @@ func TestConfig_SetsClassesAndTOS(t *testing.T) {
 	}
 }
 
-// Configurations that cannot be are refused.
+// TestConfig_RejectsBadValues: configurations that cannot be are refused.
 func TestConfig_RejectsBadValues(t *testing.T) {
 	for name, change := range map[string]func(c *Config){
 		"recovery":      func(c *Config) { c.Recovery = "x" },
@@ -376,7 +378,7 @@ func TestConfig_RejectsBadValues(t *testing.T) {
 	}
 }
 
-// What the configuration leaves out is the flow's.
+// TestDefaultsOfFlow checks that values that the configuration omits are the flow's.
 func TestDefaultsOfFlow(t *testing.T) {
 	s, _, err := Scheme().Build(newFlow(1000, &fixed{}, 0), nil)
 	if err != nil {
@@ -389,7 +391,7 @@ func TestDefaultsOfFlow(t *testing.T) {
 	}
 }
 
-// A packet and its ACK cost no allocation.
+// BenchmarkRoundTrip: a packet and its ACK cost no allocation.
 func BenchmarkRoundTrip(b *testing.B) {
 	w := newPipe(b, 0, nil, &fixed{window: 50_000}, cc.DCTCPMode)
 	b.ReportAllocs()

@@ -9,7 +9,7 @@ import (
 	"weir/core/unit"
 )
 
-// IRN §3.1: only what is lost is sent again, once.
+// TestSelectiveRepeat checks IRN §3.1: only lost packets are resent, once.
 func TestSelectiveRepeat(t *testing.T) {
 	w := newPipe(t, 200_000, repeat, &fixed{window: 40_000, keep: true}, 0)
 	seen := map[int64]bool{}
@@ -60,8 +60,8 @@ func TestSelectiveRepeat(t *testing.T) {
 	}
 }
 
-// IRN §3.1: RTO_low with few packets in flight; RFC 6298 §5.5: it doubles, up to the
-// largest; progress sets it back.
+// TestSender_RTODoublesUntilProgress checks IRN §3.1, RTO_low with few packets in flight, and RFC 6298 §5.5: the
+// timeout doubles up to its maximum, and progress resets it.
 func TestSender_RTODoublesUntilProgress(t *testing.T) {
 	conf := func(c *Config) { c.RTO, c.RTOLow, c.RTOLowPackets = fixedRTO, 100*us, 3 }
 	w := newPipe(t, 0, conf, &fixed{window: 5000}, 0)
@@ -92,7 +92,8 @@ func TestSender_RTODoublesUntilProgress(t *testing.T) {
 	}
 }
 
-// Nothing is in flight, and what is to be sent only waits for its time: no timeout.
+// TestNoTimeoutWhilePaced checks that there is no timeout without packets in flight while the next packet only waits
+// for its time.
 func TestNoTimeoutWhilePaced(t *testing.T) {
 	w := newPipe(t, 10_000, nil, &fixed{window: 5000, rate: unit.Mbps}, 0)
 	w.s.Emit(0, &packet.Packet{})
@@ -106,7 +107,8 @@ func TestNoTimeoutWhilePaced(t *testing.T) {
 	}
 }
 
-// A packet that is known to be lost and waits for the hold-off is not silent, whatever else is in flight: no timeout.
+// TestNoTimeoutWhileHeld checks that a packet that is known to be lost and waits for the hold-off causes no timeout,
+// whatever else is in flight.
 func TestNoTimeoutWhileHeld(t *testing.T) {
 	w := newPipe(t, 10_000, func(c *Config) { c.Recovery, c.RTO, c.BaseRTT = SelectiveRepeat, fixedRTO, 250*us },
 		&fixed{window: 5000}, 0)
@@ -129,9 +131,9 @@ func TestNoTimeoutWhileHeld(t *testing.T) {
 	}
 }
 
-// However little round trips vary, a measured timeout is a quarter longer: the floor does not help on paths that are
-// long against it.
-func TestLeastMargin(t *testing.T) {
+// TestTimeout_KeepsMarginOfQuarter checks that a measured timeout is a quarter longer than the round trip, however
+// little round trips vary. The floor does not help on paths that are long compared with it.
+func TestTimeout_KeepsMarginOfQuarter(t *testing.T) {
 	w := newPipe(t, 0, func(c *Config) { c.BaseRTT = 400 * us }, &fixed{window: 1000}, 0)
 	now := unit.Time(0)
 	for n := range int64(60) {
@@ -145,8 +147,8 @@ func TestLeastMargin(t *testing.T) {
 	}
 }
 
-// RFC 6298 §2: SRTT + 4 RTTVAR where that is above the floor; no sample of what was
-// sent twice.
+// TestMeasuredRTO checks RFC 6298 §2: SRTT + 4 RTTVAR where that is above the floor. Packets that were sent twice give
+// no sample.
 func TestMeasuredRTO(t *testing.T) {
 	w := newPipe(t, 0, func(c *Config) { c.BaseRTT = 200 * us }, &fixed{window: 3000}, 0)
 	w.s.Emit(0, &packet.Packet{})
@@ -171,8 +173,8 @@ func TestMeasuredRTO(t *testing.T) {
 	}
 }
 
-// Whatever goes gets lost, for a while: the sender keeps trying, at doubling intervals,
-// and finishes when the path is there again.
+// TestEverythingLost checks that a sender that loses all packets for a time tries again at doubling intervals. It
+// finishes when the path works again.
 func TestEverythingLost(t *testing.T) {
 	for _, recovery := range []string{GoBackN, SelectiveRepeat} {
 		t.Run(recovery, func(t *testing.T) {
@@ -196,8 +198,8 @@ func TestEverythingLost(t *testing.T) {
 	}
 }
 
-// The whole end of a flow is lost, nothing follows to show it. IRN §3.1 then needs a
-// timeout a packet; resending all, or go-back-N, one.
+// TestTailLoss checks a flow that loses its complete end, so no later packet shows it. IRN §3.1 then needs a timeout
+// per packet; resending all, or go-back-N, needs one.
 func TestTailLoss(t *testing.T) {
 	for _, x := range []struct {
 		recovery, resends string
@@ -215,7 +217,7 @@ func TestTailLoss(t *testing.T) {
 	}
 }
 
-// Without recovery nothing is sent again, and packets out of order are kept.
+// TestNoRecovery checks that without recovery no packet is resent, and packets out of order are kept.
 func TestNoRecovery(t *testing.T) {
 	none := func(c *Config) { c.Recovery = NoRecovery }
 	w := newPipe(t, 100_000, none, &fixed{window: 20_000}, 0)
@@ -231,7 +233,7 @@ func TestNoRecovery(t *testing.T) {
 	}
 }
 
-// HPCC simulator: at most one NACK per expected sequence and interval.
+// TestNackInterval follows the HPCC simulator: at most one NACK per expected sequence number and interval.
 func TestNackInterval(t *testing.T) {
 	w := newPipe(t, 0, nil, &fixed{window: 1 << 40}, 0)
 	data := func(n int64) *packet.Packet {
@@ -260,7 +262,8 @@ func TestNackInterval(t *testing.T) {
 	}
 }
 
-// rto: none has no timer, as HPCC's simulator: a lost last packet leaves the flow unfinished, and NACKs repair others.
+// TestNoTimer checks that rto: none has no timer, as in HPCC's simulator. A lost last packet leaves the flow
+// unfinished; NACKs repair other losses.
 func TestNoTimer(t *testing.T) {
 	for _, recovery := range []string{GoBackN, SelectiveRepeat} {
 		for lost, want := range map[int]int64{9: 9000, 5: 10_000} {

@@ -16,9 +16,9 @@ func asking(t testing.TB, size unit.Bytes, recovery string) *pipe {
 		request: packet.BoltIncrease}, 0)
 }
 
-// Data carries what the controller asks, and when it was sent; its acknowledgement says what the switches have made of
-// that, and nothing else; the controller hears it. Packets that were sent again have the time of that. OnSend is told
-// how much is left.
+// TestSender_RequestsReturnSwitchAnswers checks that data carries the controller's request and its send time, and
+// acknowledgements only return the switches' answers to the controller. Resent packets have the time of the
+// retransmission. OnSend receives the remaining bytes.
 func TestSender_RequestsReturnSwitchAnswers(t *testing.T) {
 	for _, recovery := range []string{GoBackN, SelectiveRepeat} {
 		t.Run(recovery, func(t *testing.T) {
@@ -64,7 +64,8 @@ func TestSender_RequestsReturnSwitchAnswers(t *testing.T) {
 	}
 }
 
-// A switch's word counts if it is of a packet that is out, of its last transmission, with a queue and a link, once.
+// TestQueueNotices checks that a switch's notice counts once, if it has a queue and a link and is about the last
+// transmission of a packet in flight.
 func TestQueueNotices(t *testing.T) {
 	for _, recovery := range []string{GoBackN, SelectiveRepeat} {
 		t.Run(recovery, func(t *testing.T) {
@@ -120,8 +121,8 @@ func TestQueueNotices(t *testing.T) {
 	}
 }
 
-// A loss does not lose what the controller hears: the answer of a packet that fills no gap comes with its NACK, and a
-// packet that is sent again asks again.
+// TestRequestsBeyondLoss checks that a loss loses no answers for the controller. The answer of a packet that fills no
+// gap arrives with its NACK, and a resent packet carries a new request.
 func TestRequestsBeyondLoss(t *testing.T) {
 	w := asking(t, 50_000, SelectiveRepeat)
 	var out []*packet.Packet
@@ -171,7 +172,7 @@ func TestRequestsNoAllocation(t *testing.T) {
 	}
 }
 
-// What carries requests, and what does not.
+// TestTraits_ReportReasonUnanswered checks which configurations carry requests, and the reasons of the others.
 func TestTraits_ReportReasonUnanswered(t *testing.T) {
 	c := Defaults()
 	traits := c.Traits()

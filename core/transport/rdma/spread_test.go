@@ -63,9 +63,9 @@ func (w *pipe) bounded(window func() unit.Bytes) {
 	}
 }
 
-// What waits in a slow path, or behind other flows there, is not sent again, and no more than a window and a packet is
-// ever in the network, with a limit of the path's queues or without. What waits when the flow starts can take a hundred
-// round trips.
+// TestSpreadWaits checks that packets that wait on a slow path, or behind other flows there, are not resent. At most a
+// window and a packet are in the network, with or without a limit of the path's queues. Packets that wait when the flow
+// starts can take a hundred round trips.
 func TestSpreadWaits(t *testing.T) {
 	for _, n := range []int{2, 4, 8} {
 		for _, share := range []float64{0.1, 0.25, 0.5, 0.75} {
@@ -139,8 +139,9 @@ func TestWindowBoundsNetwork(t *testing.T) {
 	})
 }
 
-// A path becomes slow while a flow runs: what waits there ever longer is not sent again, for the flow sees that grow.
-// When others fill a path at once, some packets are taken for lost, and the copies count until they arrive.
+// TestSpreadChanges checks a path that becomes slow while a flow runs: packets that wait there ever longer are not
+// resent, because the flow detects the growth. When others fill a path at once, some packets are taken for lost, and
+// the copies count until they arrive.
 func TestSpreadChanges(t *testing.T) {
 	for _, x := range []struct {
 		name   string
@@ -170,8 +171,8 @@ func TestSpreadChanges(t *testing.T) {
 	}
 }
 
-// What is lost on equal paths is found by a run of later packets, within a few round trips, and a path that loses all
-// packets does not stop the flow.
+// TestSpreadLosses checks that a run of later packets detects losses on equal paths within a few round trips. A path
+// that loses all packets does not stop the flow.
 func TestSpreadLosses(t *testing.T) {
 	for _, x := range []struct {
 		name    string
@@ -194,9 +195,9 @@ func TestSpreadLosses(t *testing.T) {
 	}
 }
 
-// The patience of a flow halves with experience, follows lateness, and is longer when something was sent again
-// unnecessarily. A packet that was taken for lost after it, and is sent again, counts until twice the patience, or
-// until it arrives.
+// TestWaits_PatienceFollowsLateness: the patience of a flow halves with experience, follows lateness, and is longer
+// when something was sent again unnecessarily. A packet that was taken for lost after it, and is sent again, counts
+// until twice the patience, or until it arrives.
 func TestWaits_PatienceFollowsLateness(t *testing.T) {
 	const rtt, limit = 10 * us, 10 * unit.Millisecond
 	w := newWaits(limit, rtt, 1000)
@@ -236,9 +237,9 @@ func TestWaits_PatienceFollowsLateness(t *testing.T) {
 	}
 }
 
-// Each confirmed loss of what was sent again since the one before leaves a quarter of the patience, until the flow
-// trusts that what is overdue is lost, and no copy counts. Experience without a loss ends that, and so does a
-// packet that was sent again unnecessarily.
+// TestConfirmedLosses checks that each confirmed loss among the packets resent since the previous one leaves a quarter
+// of the patience. In the end the flow takes overdue packets for lost, and no copy counts. A time without losses ends
+// this, and so does an unnecessary retransmission.
 func TestConfirmedLosses(t *testing.T) {
 	const rtt, limit = 10 * us, 10 * unit.Millisecond
 	for _, end := range []string{"experience", "unnecessary"} {
@@ -271,8 +272,8 @@ func TestConfirmedLosses(t *testing.T) {
 	}
 }
 
-// A path that fails under way costs a few waits, not one for each packet. A flow that loses a quarter of its packets
-// for 2 ms has two thirds of line rate then, 23,800 packets, and no packet arrives twice.
+// TestPathFailsUnderWay: a path that fails under way costs a few waits, not one for each packet. A flow that loses a
+// quarter of its packets for 2 ms has two thirds of line rate then, 23,800 packets, and no packet arrives twice.
 func TestPathFailsUnderWay(t *testing.T) {
 	c := &fixed{window: 50_000}
 	w, f := spreadPipe(t, 40_000*payload, 4, 1, 10*unit.Millisecond, c, nil)
@@ -296,7 +297,8 @@ func TestPathFailsUnderWay(t *testing.T) {
 	}
 }
 
-// A run of later packets proves no loss of a packet that was overdue once and is not any more, since another was later.
+// TestRunAndLateness: a run of later packets proves no loss of a packet that was overdue once and is not any more,
+// since another was later.
 func TestRunAndLateness(t *testing.T) {
 	for _, late := range []unit.Time{0, unit.Millisecond} {
 		w, _ := spreadPipe(t, 0, 4, 1, 10*unit.Millisecond, &fixed{window: 1 << 20}, nil)
@@ -317,8 +319,8 @@ func TestRunAndLateness(t *testing.T) {
 	}
 }
 
-// An answer is too early for what was sent again only if no path is so short: a flow that starts in a full queue has
-// measured longer round trips than later ones are.
+// TestEarlyAnswers checks that an answer is too early for a retransmission only if no path is that short. A flow that
+// starts in a full queue has measured longer round trips than the later ones.
 func TestEarlyAnswers(t *testing.T) {
 	w, _ := spreadPipe(t, 0, 4, 1, 10*unit.Millisecond, &fixed{window: 1 << 20}, nil)
 	base, x := w.s.config.BaseRTT, &sent{flags: everSent}
@@ -328,7 +330,8 @@ func TestEarlyAnswers(t *testing.T) {
 	}
 }
 
-// The window of adaptive grows once for all that was sent again unnecessarily within a round trip.
+// TestReorderOncePerRoundTrip: the window of adaptive grows once for all that was sent again unnecessarily within a
+// round trip.
 func TestReorderOncePerRoundTrip(t *testing.T) {
 	w := newPipe(t, 0, reorder(reorderAdaptive, 0), &fixed{window: 1 << 20}, 0)
 	s := w.s
@@ -346,7 +349,8 @@ func TestReorderOncePerRoundTrip(t *testing.T) {
 	}
 }
 
-// A path that has failed and works again begins with the first timeout: its next failure is found as soon.
+// TestPathBackoffEnds: a path that has failed and works again begins with the first timeout: its next failure is found
+// as soon.
 func TestPathBackoffEnds(t *testing.T) {
 	w, _ := chosen(t, 40_000_000, []unit.Bytes{10_000, 20_000}, []unit.Time{0, 0}, nil)
 	deliver, backoff := w.onData, 0

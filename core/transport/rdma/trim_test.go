@@ -22,9 +22,9 @@ func cut(frames bool, numbers ...int) func(*packet.Packet) (int, unit.Time) {
 	}
 }
 
-// The receiver names each packet whose payload was cut off, also one sent again and the last, which is shorter, and
-// just these are sent again, at once: nothing waits for a timeout. A receiver of go-back-N has dropped what came
-// behind them.
+// TestReceiver_NamesTrimmedPackets checks that the receiver names each trimmed packet, also a resent one and the
+// shorter last one. Exactly these are resent at once, without a timeout. A go-back-N receiver has dropped the packets
+// after them.
 func TestReceiver_NamesTrimmedPackets(t *testing.T) {
 	for _, recovery := range []string{GoBackN, SelectiveRepeat, NoRecovery} {
 		for _, frames := range []bool{false, true} {
@@ -51,7 +51,8 @@ func TestReceiver_NamesTrimmedPackets(t *testing.T) {
 	}
 }
 
-// Who does not ask for it is not trimmed, and answers what is left of a packet as before.
+// TestNotTrimmable checks that packets of a flow without support for trimming are not trimmed, and a trimmed rest is
+// answered as before.
 func TestNotTrimmable(t *testing.T) {
 	w := newPipe(t, 5000, repeat, &fixed{window: 5000}, 0)
 	var p packet.Packet
@@ -64,7 +65,7 @@ func TestNotTrimmable(t *testing.T) {
 	}
 }
 
-// A trimmed packet that is there already is acknowledged, and NACKs of it change nothing.
+// TestTrimmedDuplicate checks that a trimmed duplicate is acknowledged, and NACKs of it change no state.
 func TestTrimmedDuplicate(t *testing.T) {
 	w := newPipe(t, 5000, func(c *Config) { repeat(c); c.Trimmable = true }, &fixed{window: 5000}, 0)
 	for _, n := range []int64{1, 0} { // out of order, and in order

@@ -19,8 +19,9 @@ func hosts() *packet.Book {
 	return b
 }
 
-// A frame has the bytes that it counts with, and what is read of it is what was sent, for all that the two ends say of
-// flows with losses and marks, of whole and of odd last packets; messages begin and end, and their count goes back.
+// TestRDMA_FramesRoundTrip checks that a frame has as many bytes as it counts, and reads back as it was sent. It covers
+// both ends of flows with losses and marks, and full and odd last packets. Messages begin and end, and their count
+// returns.
 func TestRDMA_FramesRoundTrip(t *testing.T) {
 	book := hosts()
 	for _, version := range []uint8{4, 6} {
@@ -74,7 +75,8 @@ func TestRDMA_FramesRoundTrip(t *testing.T) {
 	}
 }
 
-// A WRITE has at most 2³¹ bytes: larger flows, and those without an end, have several of whole packets.
+// TestEnds_LimitMessageSize checks that a WRITE has at most 2³¹ bytes: larger flows, and flows without an end, consist
+// of several of whole packets.
 func TestEnds_LimitMessageSize(t *testing.T) {
 	per := int64(1<<31) / payload
 	w := newPipe(t, unit.Bytes(5*per/2*payload+1), nil, &fixed{window: 9000}, 0)
@@ -112,7 +114,7 @@ func TestEnds_LimitMessageSize(t *testing.T) {
 	}
 }
 
-// A packet sequence number has 24 bits, and means the packet that is nearest.
+// TestEnds_FindNearestPacket: a packet sequence number has 24 bits, and means the packet that is nearest.
 func TestEnds_FindNearestPacket(t *testing.T) {
 	w := newPipe(t, 100_000_000*payload, nil, &fixed{window: 9000}, 0)
 	for _, x := range []struct{ psn, near, want int64 }{

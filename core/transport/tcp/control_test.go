@@ -28,9 +28,8 @@ func (s *spy) OnAck(now unit.Time, a *cc.Ack) {
 	s.Controller.OnAck(now, a)
 }
 
-// RFC 9438 §4.2, equations 1 and 2: between losses the window is C·(t − K)³ + W_max,
-// K = ∛((W_max − cwnd)/C), to a packet. The sender is paced, so that ACKs come all
-// the time and not once a round trip.
+// TestCubicCurve checks RFC 9438 §4.2, equations 1 and 2: between losses the window is C·(t − K)³ + W_max, K = ∛((W_max
+// − cwnd)/C), to a packet. The sender is paced, so ACKs arrive continuously and not once per round trip.
 func TestCubicCurve(t *testing.T) {
 	for _, variant := range []string{cubic.Linux, cubic.RFC9438} {
 		t.Run(variant, func(t *testing.T) {
@@ -73,9 +72,8 @@ func TestCubicCurve(t *testing.T) {
 	}
 }
 
-// draft-cheng-iccrg-delivery-rate-estimation: at a full link a sample is the link's
-// rate, also with ACKs that cover two segments; below, it is the application's, and
-// says so.
+// TestDeliveryRate checks draft-cheng-iccrg-delivery-rate-estimation: at a full link a sample is the link's rate, also
+// with ACKs that cover two segments. Below it, the sample is the application's rate and is marked so.
 func TestDeliveryRate(t *testing.T) {
 	link := 50e6 / 8 / 1514.0 // packets per second
 	for _, rate := range []unit.Rate{0, 10 * unit.Mbps} {
@@ -112,9 +110,9 @@ func TestDeliveryRate(t *testing.T) {
 	}
 }
 
-// BBR (draft-cardwell-iccrg-bbr-00 §4.3): startup, drain, then cycles of eight phases
-// of about a minimum RTT with pacing gains 5/4, 3/4 and six times 1, and every 10 s
-// 200 ms with four packets in flight. The queue stays short, nothing is lost.
+// TestBBR_PhasesFollowDraft checks BBR (draft-cardwell-iccrg-bbr-00 §4.3): startup, drain, then cycles of eight phases
+// of about a minimum RTT with pacing gains 5/4, 3/4 and six times 1. Every 10 s there are 200 ms with four packets in
+// flight. The queue stays short, and no packet is lost.
 func TestBBR_PhasesFollowDraft(t *testing.T) {
 	w := newPipe(t, "bbr", 0, nil)
 	b := w.s.control.Controller.(*bbr.BBR)
@@ -182,8 +180,7 @@ func TestBBR_PhasesFollowDraft(t *testing.T) {
 	}
 }
 
-// Two BBR flows' worth of history aside, one flow under a policer finds its long-term
-// rate (bbr_lt_bw_sampling).
+// TestBBRPolicer checks that a flow below a policer finds its long-term rate (bbr_lt_bw_sampling).
 func TestBBRPolicer(t *testing.T) {
 	w := newPipe(t, "bbr", 0, nil)
 	w.rate, w.limit, w.delay = unit.Gbps, 0, 20*ms
@@ -206,7 +203,7 @@ func TestBBRPolicer(t *testing.T) {
 	}
 }
 
-// RFC 2018 §8: a receiver may drop what it has SACKed; the data is sent again.
+// TestSender_ResendsRenegedData checks RFC 2018 §8: a receiver may drop SACKed data, which is then resent.
 func TestSender_ResendsRenegedData(t *testing.T) {
 	w := newPipe(t, "reno", 400_000, nil)
 	n := 0
@@ -224,9 +221,9 @@ func TestSender_ResendsRenegedData(t *testing.T) {
 	}
 }
 
-// Linux makes bursts of about 1 ms at the pacing rate and marks their ends with PSH:
-// with a window of 136 packets over 33 ms, 4 and 5 segments (measured on 6.18); a
-// window of 2048 bytes is filled with 1448 and 600.
+// TestSender_BurstsMatchLinux checks that bursts match Linux's, of about 1 ms at the pacing rate and with PSH at their
+// ends. With a window of 136 packets over 33 ms they have 4 and 5 segments (measured on 6.18). A window of 2048 bytes
+// is filled with 1448 and 600.
 func TestSender_BurstsMatchLinux(t *testing.T) {
 	w := newPipe(t, "cubic", 0, nil)
 	w.runUntil(3 * unit.Second)

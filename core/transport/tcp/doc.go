@@ -47,7 +47,7 @@
 //	… with delayed ACKs                      Sender.requestsAck                  TestNackDelayedACK
 //	… with RACK and TLP                      Sender.enterRecovery             TestNackRACK, TestNackTLP
 //	… with F-RTO, undo, PRR                  Sender.enterNackRecovery         TestNackFRTO, TestNackUndo, TestNackPRR
-//	… without an allocation                  Sender.receiveNack               TestNackAllocatesNothing
+//	… without an allocation                  Sender.receiveNack               TestNack_DoesNotAllocate
 //	§5 security: off the path                Sender.ofThisFlow                TestNackWithoutTuple, TestNackSweep
 //	… replays, and NACKs of what arrives     Sender.markNacked                TestNackReplay, TestNackOfDelivered
 //	… how often a NACK reduces               Sender.mayReduce                 TestNackRules

@@ -10,8 +10,8 @@ import (
 	"weir/core/unit"
 )
 
-// A connection that carries 4000 bytes over a path of 5 ms each way. Both ends are driven by
-// hand: what one emits, the other receives; Receive turns a segment into its answer.
+// ExampleNew carries 4000 bytes over a path of 5 ms each way. The example drives both ends by hand: one receives what
+// the other emits, and Receive turns a segment into its answer.
 func ExampleNew() {
 	scheme := reno.Scheme()
 	s, r, err := tcp.New(transport.Flow{SrcPort: 10000, DstPort: 5000, Version: 4, Size: 4000, Payload: 1448,

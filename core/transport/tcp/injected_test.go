@@ -61,8 +61,8 @@ const small = 19456 // bytes: 19 units of the window's scale
 
 func shrink(p *packet.Packet) { p.TCP.Window = small >> minScale }
 
-// Window updates: tcp_may_update_window accepts iff ack > snd_una, or seq > snd_wl1, or
-// seq == snd_wl1 and the window grows or is 0.
+// TestInjectedWindows: window updates: tcp_may_update_window accepts iff ack > snd_una, or seq > snd_wl1, or seq ==
+// snd_wl1 and the window grows or is 0.
 func TestInjectedWindows(t *testing.T) {
 	x := inject(t, "cubic", false, func(w *pipe) { behind(w, 1, shrink) })
 	if x.lowest <= small || x.goodput() < 47 {
@@ -88,7 +88,7 @@ func TestInjectedWindows(t *testing.T) {
 	}
 }
 
-// PAWS: a stamp from the past is dropped, one from the future poisons ts_recent.
+// TestInjectedStamps checks PAWS: a stamp from the past is dropped, and one from the future poisons ts_recent.
 func TestInjectedStamps(t *testing.T) {
 	x := inject(t, "cubic", false, func(w *pipe) {
 		behind(w, 1, func(p *packet.Packet) { shrink(p); p.Seq++; p.TCP.TSVal -= 1e6 })
@@ -105,9 +105,8 @@ func TestInjectedStamps(t *testing.T) {
 	}
 }
 
-// What acknowledges nothing new changes nothing: stale ACKs, and duplicates without
-// SACK blocks, which a connection with SACK does not count.
-// TestInjectedDuplicatesFull goes on for longer.
+// TestInjectedDuplicates checks that ACKs without new data change no state: stale ACKs, and duplicates without SACK
+// blocks, which a connection with SACK does not count. TestInjectedDuplicatesFull runs for longer.
 func TestInjectedDuplicates(t *testing.T) { injectedDuplicates(t, 300*ms) }
 
 // injectedDuplicates sends copies of ACKs on a fast path from 200 ms to the given end.
@@ -136,8 +135,8 @@ func injectedDuplicates(t *testing.T, end unit.Time) {
 	}
 }
 
-// P4TE's leaf.p4 as it stands: 20 bytes of TCP by IP's length, a data offset of 8
-// words. It is malformed: a stack drops it, and so does the parser.
+// TestInjectedMalformed checks the output of P4TE's leaf.p4 as published: 20 bytes of TCP by IP's length, a data offset
+// of 8 words. It is malformed: a stack drops it, and so does the parser.
 func TestInjectedMalformed(t *testing.T) {
 	b, _ := hex.DecodeString("1388271000000001000005a98010001300000000")
 	if _, err := packet.ParseTCP(b); err == nil {
@@ -145,10 +144,9 @@ func TestInjectedMalformed(t *testing.T) {
 	}
 }
 
-// P4TE's ack = data sequence + 1, well-formed: it acknowledges what has not arrived.
-// Without loss the RTT becomes that to the switch's egress, below the path's 10 ms
-// (the live switch acknowledged at its ingress, and saw 15 us); a loss kills the
-// connection.
+// TestInjectedAcknowledgements checks P4TE's ack = data sequence + 1, well-formed, which acknowledges data that has not
+// arrived. Without loss the RTT becomes that to the switch's egress, below the path's 10 ms (the live switch
+// acknowledged at its ingress, and measured 15 us). A loss kills the connection.
 func TestInjectedAcknowledgements(t *testing.T) {
 	early := func(w *pipe, loss float64) {
 		random := unit.NewRandom(1, "loss")
@@ -192,7 +190,7 @@ func TestInjectedAcknowledgements(t *testing.T) {
 	}
 }
 
-// Rewriting the window of every ACK (AC/DC) holds any sender at W / RTT.
+// TestRewrittenWindows checks that a rewritten window in every ACK (AC/DC) limits any sender to W / RTT.
 func TestRewrittenWindows(t *testing.T) {
 	clamp := func(w *pipe, most int) {
 		w.onAck = func(p *packet.Packet) (bool, unit.Time) {
@@ -228,8 +226,8 @@ func TestRewrittenWindows(t *testing.T) {
 	}
 }
 
-// ECE on passing ACKs, or on copies of the last one, reduces a sender that negotiated
-// ECN, once a window.
+// TestInjectedEchoes: ECE on passing ACKs, or on copies of the last one, reduces a sender that negotiated ECN, once a
+// window.
 func TestInjectedEchoes(t *testing.T) {
 	echo := func(p *packet.Packet) { p.TCP.Flags |= packet.ECE }
 	every := func(w *pipe) { w.onAck = func(p *packet.Packet) (bool, unit.Time) { echo(p); return true, 0 } }
@@ -266,7 +264,7 @@ func TestInjectedEchoes(t *testing.T) {
 	}
 }
 
-// At once: the very ACK with ECE starts the reduction.
+// TestEchoAtOnce checks that the very ACK with ECE starts the reduction.
 func TestEchoAtOnce(t *testing.T) {
 	for name, factor := range map[string]float64{"cubic": 0.7, "reno": 0.5} {
 		t.Run(name, func(t *testing.T) {

@@ -35,8 +35,8 @@ func throughput(t *testing.T, controller string, p float64, losses int) (perRTT 
 	return float64(w.r.counters.ReceivedBytes-b) / 1448 / ((w.now - from).Seconds() / 0.1), w
 }
 
-// Mathis, Semke, Mahdavi, Ott (1997), with random losses and an ACK's growth of a
-// packet a window: 1.31/√p packets a round trip.
+// TestRenoUnderLoss follows Mathis, Semke, Mahdavi, Ott (1997), with random losses and a growth of a packet per window:
+// 1.31/√p packets a round trip.
 func TestRenoUnderLoss(t *testing.T) {
 	underLoss(t, 5e-3)
 }
@@ -53,9 +53,9 @@ func underLoss(t *testing.T, points ...float64) {
 	}
 }
 
-// Padhye, Firoiu, Towsley, Kurose (1998), equation 32, with b = 1: beyond 1 % timeouts
-// matter. Their TCP has no SACK and times out when fewer than three duplicates come;
-// RACK and TLP do without most timeouts, so at 10 % it is between them and 1.31/√p.
+// TestRenoUnderHeavyLoss follows Padhye, Firoiu, Towsley, Kurose (1998), equation 32, with b = 1: beyond 1 % timeouts
+// matter. Their TCP has no SACK and times out when fewer than three duplicates arrive. RACK and TLP avoid almost all
+// timeouts, so at 10 % the result is between them and 1.31/√p.
 func TestRenoUnderHeavyLoss(t *testing.T) {
 	for p, share := range map[float64]float64{0.01: 0.15, 0.02: 0.15, 0.05: 0.2, 0.1: 0.6} {
 		got, w := throughput(t, "reno", p, 2000)

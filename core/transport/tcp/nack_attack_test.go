@@ -20,7 +20,7 @@ func state(s *Sender) string {
 		s.plan.action, s.plan.sendAt, s.control.Decision, s.queue.ring)
 }
 
-// Off the path, an attacker has to know the tuple: with any part of it wrong nothing changes.
+// TestNackWithoutTuple checks an attacker off the path: with any wrong part of the tuple its NACK changes no state.
 func TestNackWithoutTuple(t *testing.T) {
 	for _, form := range nackForms {
 		t.Run(form.name, func(t *testing.T) { strayNack(t, form.of) })
@@ -72,11 +72,10 @@ func aim(p *packet.Packet, seq int64, stamp uint32) {
 	p.Seq, p.TCP.TSVal = seq, stamp
 }
 
-// Off the path, with the tuple, an attacker sweeps sequence numbers. If it knows the stamp, a
-// guess hits with the number of segments that were sent in that millisecond over 2³²; if
-// not, it has to guess both. The sweep here is of all numbers within 2 MB around what is out
-// (of 4 GB), with the stamp known and with 1000 others; and of a million anywhere. An option is as hard to
-// guess as an extension.
+// TestNackSweep checks an attacker off the path that has the tuple and sweeps sequence numbers. With the right stamp, a
+// guess hits with the number of segments that were sent in that millisecond over 2³²; otherwise it must guess both. The
+// sweep covers all numbers within 2 MB around the flight (of 4 GB), with the right stamp and with 1000 others, and a
+// million anywhere. An option is as hard to guess as an extension.
 func TestNackSweep(t *testing.T) {
 	for _, form := range nackForms {
 		t.Run(form.name, func(t *testing.T) { sweepNacks(t, form.of) })
@@ -124,9 +123,9 @@ func sweepNacks(t *testing.T, trimmed func(p *packet.Packet) *packet.Packet) {
 	w.s.check(t, w.now)
 }
 
-// On the path, an attacker sends a true NACK again: at once, after the retransmission, and
-// after what it was about was delivered. Nothing changes. Only a NACK of the retransmission
-// itself counts; within a tick of the stamps, of 1 ms, it looks like the first.
+// TestNackReplay checks an attacker on the path that replays a genuine NACK: at once, after the retransmission, and
+// after the delivery. No state changes. Only a NACK of the retransmission itself counts; within a tick of the stamps,
+// of 1 ms, it is equal to the first.
 func TestNackReplay(t *testing.T) {
 	for _, form := range nackForms {
 		t.Run(form.name, func(t *testing.T) { replayNack(t, form.of) })

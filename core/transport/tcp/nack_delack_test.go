@@ -9,9 +9,9 @@ import (
 	"weir/core/unit"
 )
 
-// When a whole flight is NACKed, segments that are sent again arrive in order, one at a time: no gap tells the receiver
-// to acknowledge them at once, as RFC 5681 §4.2 has it. The sender asks for that by PSH, so that it never waits for a
-// delayed ACK (RFC 9293 §3.8.6.3) while it has something to send, however many transmissions are lost.
+// TestNackDelayedACK checks a flight that is NACKed completely. Its resent segments arrive in order, one at a time, so
+// no gap makes the receiver acknowledge at once as in RFC 5681 §4.2. The sender requests that by PSH, so it never waits
+// for a delayed ACK (RFC 9293 §3.8.6.3) while it has data to send, however many transmissions are lost.
 func TestNackDelayedACK(t *testing.T) {
 	for _, nacks := range []string{transport.NacksLoss, transport.NacksSupply, transport.NacksResend} {
 		for _, segments := range []unit.Bytes{22, 25, 40, 80} {
@@ -48,8 +48,8 @@ func TestNackDelayedACK(t *testing.T) {
 	}
 }
 
-// A notice reduces, but a retransmission that waits goes in any case, as at the beginning of a recovery (RFC 9937 §6):
-// the segment that is alone in flight may be one that the receiver acknowledges late.
+// TestNoticeLeavesRoom checks that a notice reduces, but a waiting retransmission goes in any case, as at the start of
+// a recovery (RFC 9937 §6). The receiver may delay the ACK of a single segment in flight.
 func TestNoticeLeavesRoom(t *testing.T) {
 	w := newPipe(t, "cubic", 80*1448, func(c *Config) { c.Nacks = transport.NacksLoss })
 	w.rate, w.limit = unit.Gbps, 0

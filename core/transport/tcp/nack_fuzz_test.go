@@ -9,10 +9,10 @@ import (
 	"weir/core/unit"
 )
 
-// The model of TestRandomPaths, with NACKs: what the queue drops is trimmed, and its NACK comes, is
-// late, comes twice, or is lost, as an extension or an option; some are about packets that arrive, or nothing. All
-// arrives, every count agrees with a recount after every step, and no packet is sent again
-// more than once at the pace of NACKs.
+// TestNackRandomPaths runs the model of TestRandomPaths with NACKs. The queue trims instead of dropping, and its NACK
+// is on time, late, doubled or lost, as an extension or an option. Some NACKs are about packets that arrive, or about
+// no packet. All data arrives, and every count agrees with a recount after every step. No packet is resent more than
+// once at the pace of NACKs.
 func TestNackRandomPaths(t *testing.T) {
 	taken, refused := int64(0), int64(0)
 	for seed := range uint64(400) {
@@ -179,8 +179,8 @@ func overwrite(p *packet.Packet, x []byte) {
 	p.TCP.SACK[3].Right = uint32(n)
 }
 
-// A NACK allocates nothing.
-func TestNackAllocatesNothing(t *testing.T) {
+// TestNack_DoesNotAllocate checks that a NACK allocates no memory.
+func TestNack_DoesNotAllocate(t *testing.T) {
 	w := newPipe(t, "cubic", 0, nil)
 	w.unchecked = true
 	w.runUntil(400 * ms)

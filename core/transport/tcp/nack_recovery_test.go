@@ -11,9 +11,9 @@ import (
 	"weir/internal/testkit"
 )
 
-// RFC 2883, RFC 3708: a NACK for a packet that was delivered after all. The duplicate is
-// reported, and the reduction undone. What a NACK tells is no guess, so that Eifel (RFC 3522) has no
-// say: ACKs of what was sent before the retransmission come all the time, and undo nothing.
+// TestNackUndo checks RFC 2883 and RFC 3708 with a NACK for a packet that is delivered after all: the duplicate is
+// reported, and the reduction undone. A NACK is no guess, so Eifel (RFC 3522) does not apply: ACKs of data sent before
+// the retransmission arrive continuously and undo no reduction.
 func TestNackUndo(t *testing.T) {
 	for _, name := range []string{"reno", "cubic"} {
 		t.Run(name, func(t *testing.T) {
@@ -59,8 +59,8 @@ func TestNackUndo(t *testing.T) {
 	}
 }
 
-// With a gap in front of what a NACK tells, RACK finds its own (RFC 8985 §6.2), within the one
-// reduction; in a quiet recovery what RACK finds is a loss like any other, and reduces.
+// TestNackRACK checks that RACK finds its own losses (RFC 8985 §6.2) in front of a NACKed packet, within the same
+// reduction. In a quiet recovery a loss that RACK finds reduces as any other.
 func TestNackRACK(t *testing.T) {
 	for mode, want := range map[string]int{transport.NacksLoss: 1, transport.NacksResend: 1} {
 		t.Run(mode, func(t *testing.T) {
@@ -99,8 +99,8 @@ func TestNackRACK(t *testing.T) {
 	}
 }
 
-// RFC 8985 §7: the last packets are trimmed. NACKs repair that in place of a TLP, none is sent,
-// and one that was due does not go; a NACK of a TLP's own packet counts as well.
+// TestNackTLP checks RFC 8985 §7 with trimmed last packets: NACKs repair them in place of a TLP. No TLP is sent, and a
+// pending one is cancelled; a NACK of a TLP's own packet counts as well.
 func TestNackTLP(t *testing.T) {
 	w := newPipe(t, "reno", 14480, nil)
 	n := 0
@@ -132,8 +132,8 @@ func TestNackTLP(t *testing.T) {
 	}
 }
 
-// RFC 5682 §3.1 step 3a: a NACK within F-RTO says that a loss was real; the recovery after the
-// timeout goes on as usual, and all arrives. A NACK moves no RTO but by the retransmission.
+// TestNackFRTO checks RFC 5682 §3.1, step 3a: a NACK within F-RTO proves that a loss was real. The recovery after the
+// timeout continues, and all data arrives. A NACK moves the RTO only by the retransmission.
 func TestNackFRTO(t *testing.T) {
 	w := newPipe(t, "reno", 0, nil)
 	w.rate = unit.Gbps
@@ -164,9 +164,9 @@ func TestNackFRTO(t *testing.T) {
 	}
 }
 
-// RFC 9937: a NACK leaves the slots of what it names, into which the retransmissions go at once;
-// all that is sent in the recovery, these included, is the reduction's share of what is
-// delivered, and the window after it is the controller's.
+// TestNackPRR checks RFC 9937: a NACK frees the slots of its packets, and the retransmissions use them at once. All
+// packets sent in the recovery, these included, are the reduction's share of the delivered ones. The window after it is
+// the controller's.
 func TestNackPRR(t *testing.T) {
 	for name, share := range map[string]float64{"reno": 0.5, "cubic": 0.7} {
 		t.Run(name, func(t *testing.T) {
@@ -196,8 +196,8 @@ func TestNackPRR(t *testing.T) {
 	}
 }
 
-// At most one reduction a round trip: a switch that trims every packet for 200 ms, at 1 ms from
-// the sender on a path of 20 ms, has the window halved each round trip, and no more often.
+// TestNackOnceARoundTrip checks that there is at most one reduction per round trip. A switch that trims every packet
+// for 200 ms, at 1 ms from the sender on a path of 20 ms, halves the window once per round trip.
 func TestNackOnceARoundTrip(t *testing.T) {
 	w := newPipe(t, "reno", 0, nil)
 	w.rate, w.limit, w.delay = unit.Gbps, 0, 10*ms
@@ -225,9 +225,9 @@ func TestNackOnceARoundTrip(t *testing.T) {
 	}
 }
 
-// Where nothing was ever delivered and nothing else is in flight, a packet that is trimmed again and again has a gap
-// that begins with a round trip and doubles, at random between a half and three halves of it, up to half of rto_min:
-// so no timeout comes. Of a flight, two go at once (TestNackExact, TestNackSpans).
+// TestNackPacer checks a packet that is trimmed repeatedly while no data was delivered and no other packet is in
+// flight. Its gap begins with a round trip and doubles, at random between a half and three halves of it, up to half of
+// rto_min, so there is no timeout. Two packets of a flight go at once (TestNackExact, TestNackSpans).
 func TestNackPacer(t *testing.T) {
 	w := newPipe(t, "reno", 1448, func(c *Config) { c.RTOMin = 200 * ms })
 	blocked := true
@@ -333,9 +333,8 @@ func incast(t *testing.T, n int, size unit.Bytes, room int, nacks bool) *star {
 	return x
 }
 
-// BS'19 §2, §4.3: with NACKs incast goes without timeouts, of 200 ms here; and senders with
-// windows of one packet do not storm the switch: what is trimmed is a small multiple of what is
-// delivered.
+// TestNackIncast checks BS'19 §2 and §4.3: with NACKs an incast has no timeouts, of 200 ms here. Senders with windows
+// of one packet do not overload the switch: the number of trimmed packets is a small multiple of the delivered ones.
 func TestNackIncast(t *testing.T) {
 	for _, n := range []int{8, 64, 256} {
 		t.Run(fmt.Sprint(n, " senders"), func(t *testing.T) {

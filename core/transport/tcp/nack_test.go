@@ -143,8 +143,8 @@ func TestNackExact(t *testing.T) {
 	}
 }
 
-// One NACK can name several packets of one time stamp: all that are out are sent again, those
-// that are not are passed over, and one named twice counts once.
+// TestNackSpans: one NACK can name several packets of one time stamp: all that are out are sent again, those that are
+// not are passed over, and one named twice counts once.
 func TestNackSpans(t *testing.T) {
 	w := newPipe(t, "reno", 0, nil)
 	w.limit = 0
@@ -236,10 +236,9 @@ func in(t *testing.T, state cc.RecoveryState, config func(c *Config)) *pipe {
 	return w
 }
 
-// Causes, modes and states, in one table: what is marked, what the controller is told, which
-// state follows. In the states in which a reduction goes on, the NACK comes once within
-// a round trip of it and once later, about what was sent since; so it does in a recovery that
-// NACKs began.
+// TestNackTable checks causes, modes and states in one table: the marked packets, the controller's notice, the next
+// state. In states with a continuing reduction, the NACK arrives once within a round trip of it and once later, about a
+// packet sent since then. So it does in a recovery that NACKs began.
 func TestNackTable(t *testing.T) {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%-9s %-6s %-29s %s\n", "cause", "nacks", "state", "→ state, lost, the controller is told")
@@ -306,9 +305,9 @@ func TestNackTable(t *testing.T) {
 	testkit.Golden(t, "nacks.txt", out.String())
 }
 
-// In every other phase a NACK is ignored, and so is one that comes to the receiver, or in
-// front of whom feedback is sealed (draft-miao §9.1); a SYN is never sent again by one. There is no
-// way in for an ICMP source quench (RFC 6633 §3): another protocol is refused.
+// TestNackPhases checks that every other phase ignores NACKs, and so do receivers and connections with sealed feedback
+// (draft-miao §9.1). A NACK never resends a SYN. An ICMP source quench (RFC 6633 §3) has no way in: another protocol is
+// refused.
 func TestNackPhases(t *testing.T) {
 	w := newPipe(t, "reno", 20000, nil)
 	var syn packet.Packet
@@ -370,10 +369,10 @@ func TestNackPhases(t *testing.T) {
 	}
 }
 
-// The finer rules. A number within a segment is none of its own; a notice that contradicts
-// itself, or comes twice, is refused; what was sent before the last reduction causes no other, however
-// late its NACK comes; a pending TLP gives way to the RTO, which stays where it was; what a
-// NACK has told stays lost when a timeout is undone.
+// TestNackRules checks the finer rules. A number within a segment is not a segment's number, and a notice that
+// contradicts itself or is doubled is refused. Packets sent before the last reduction cause no further one, however
+// late their NACK. A pending TLP yields to the RTO, which keeps its time. A NACKed loss remains when a timeout is
+// undone.
 func TestNackRules(t *testing.T) {
 	start := func() (*pipe, *segment) {
 		w := newPipe(t, "reno", 0, func(c *Config) { c.Bursts = false })

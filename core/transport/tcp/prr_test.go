@@ -9,8 +9,8 @@ import (
 	"weir/internal/testkit"
 )
 
-// RFC 9937: over a recovery the sender halves (Reno) or takes 30 % off (CUBIC) in
-// proportion to what is delivered: no burst, and no pause longer than a few packets.
+// TestPRR_ReducesInProportion checks RFC 9937: over a recovery the sender halves (Reno) or reduces by 30 % (CUBIC) in
+// proportion to the delivered data, without a burst, and without a pause longer than a few packets.
 func TestPRR_ReducesInProportion(t *testing.T) {
 	for name, share := range map[string]float64{"reno": 0.5, "cubic": 0.7} {
 		t.Run(name, func(t *testing.T) {
@@ -53,7 +53,7 @@ func TestPRR_ReducesInProportion(t *testing.T) {
 	}
 }
 
-// RFC 9937 §6, line by line. RecoverFS is 20 packets, ssthresh 10.
+// TestPRRText: RFC 9937 §6, line by line. RecoverFS is 20 packets, ssthresh 10.
 func TestPRRText(t *testing.T) {
 	for _, c := range []struct {
 		name               string
@@ -107,9 +107,9 @@ func TestPRRText(t *testing.T) {
 	})
 }
 
-// What RFC 9937 promises: whatever is lost of a window of RecoverFS, by the end of a round trip the
-// flight is at ssthresh, never above what was there, and nothing is sent without a delivery
-// but the one fast retransmission and the packet of each SafeACK.
+// TestPRRConverges checks the promise of RFC 9937 for any losses of a window of RecoverFS: by the end of a round trip
+// the flight is at ssthresh, and never above the previous flight. Without a delivery, only the fast retransmission and
+// the packet of each SafeACK are sent.
 func TestPRRConverges(t *testing.T) {
 	random := unit.NewRandom(1, "prr")
 	for range 2000 {

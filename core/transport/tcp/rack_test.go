@@ -9,8 +9,8 @@ import (
 	"weir/core/unit"
 )
 
-// RFC 8985 §6.2: reordering within a quarter of the minimum RTT causes no
-// retransmission once it was seen; a lost retransmission is found without a timeout.
+// TestRACK_ToleratesLearnedReordering checks RFC 8985 §6.2: reordering within a quarter of the minimum RTT causes no
+// retransmission after its first occurrence. A lost retransmission is found without a timeout.
 func TestRACK_ToleratesLearnedReordering(t *testing.T) {
 	w := newPipe(t, "cubic", 0, nil)
 	w.rate, w.limit = 200*unit.Mbps, 0
@@ -46,8 +46,8 @@ func TestRACK_ToleratesLearnedReordering(t *testing.T) {
 	}
 }
 
-// RFC 6675 §5, with DupThresh = 3: the third packet SACKed above a hole starts
-// recovery at once; with two it takes RACK's reordering window, a quarter of the RTT.
+// TestDupThresh checks RFC 6675 §5, with DupThresh = 3: the third packet SACKed above a hole starts recovery at once.
+// With two, it takes RACK's reordering window, a quarter of the RTT.
 func TestDupThresh(t *testing.T) {
 	for _, beyond := range []int{2, 3} {
 		t.Run(fmt.Sprint(beyond, " beyond the hole"), func(t *testing.T) {
@@ -83,7 +83,7 @@ func (b *scoreboard) losses() (l []uint32) {
 	return l
 }
 
-// RFC 8985 §6.2, steps 2 and 3.
+// TestRACKSteps: RFC 8985 §6.2, steps 2 and 3.
 func TestRACKSteps(t *testing.T) {
 	t.Run("step 2: the most recently sent of those delivered", func(t *testing.T) {
 		r := newRACK()
@@ -126,7 +126,7 @@ func TestRACKSteps(t *testing.T) {
 	})
 }
 
-// RFC 8985 §6.2 step 4, the reordering window.
+// TestRACKWindow: RFC 8985 §6.2 step 4, the reordering window.
 func TestRACKWindow(t *testing.T) {
 	for _, c := range []struct {
 		name       string
@@ -182,7 +182,7 @@ func TestRACKWindow(t *testing.T) {
 	})
 }
 
-// RFC 8985 §6.2 step 5, what is lost and when the rest would be.
+// TestRACKLosses checks RFC 8985 §6.2, step 5: the lost packets, and when the others would be lost.
 func TestRACKLosses(t *testing.T) {
 	t.Run("step 5: what was sent before", func(t *testing.T) {
 		b, r := board(0, 5*ms, 10*ms, 20*ms), newRACK()

@@ -11,7 +11,8 @@ import (
 	"weir/internal/testkit"
 )
 
-// RFC 3168 §6.1: negotiated by both; CE is echoed until CWR; one reduction a window.
+// TestECN_ReducesOncePerWindow checks RFC 3168 §6.1: both ends negotiate ECN, CE is echoed until CWR, and there is one
+// reduction per window.
 func TestECN_ReducesOncePerWindow(t *testing.T) {
 	w := newPipe(t, "reno", 0, func(c *Config) { c.ECN = true })
 	w.limit, w.rate, w.nic = 0, unit.Gbps, 100*unit.Mbps
@@ -56,8 +57,8 @@ func TestECN_ReducesOncePerWindow(t *testing.T) {
 	w.runUntil(100 * ms)
 }
 
-// RFC 8257 §3.2, figure 1: an ACK says of each segment whether it was marked, also
-// when it is delayed; a change has what was delayed acknowledged first.
+// TestDCTCPReceiver checks RFC 8257 §3.2, figure 1: an ACK reports for each segment whether it was marked, also a
+// delayed ACK. On a change the earlier segments are acknowledged first.
 func TestDCTCPReceiver(t *testing.T) {
 	w := newPipe(t, "dctcp", 0, nil)
 	w.runUntil(300 * ms)
@@ -100,9 +101,8 @@ func TestDCTCPReceiver(t *testing.T) {
 	}
 }
 
-// RFC 9293 §3.8.6.3 and Linux: every second full segment is acknowledged at once, one
-// alone after 40 ms, the first ones of a connection at once (quick ACKs), and less
-// than a full one too.
+// TestDelayedACK checks RFC 9293 §3.8.6.3 and Linux: every second full segment is acknowledged at once, a single one
+// after 40 ms. The first ones of a connection (quick ACKs), and segments that are not full, are acknowledged at once.
 func TestDelayedACK(t *testing.T) {
 	var at unit.Time
 	lone := func(c *Config) { c.Rate, c.Bursts = 1448*8*10, false } // a segment every 100 ms
@@ -131,8 +131,8 @@ func TestDelayedACK(t *testing.T) {
 	}
 }
 
-// Linux' compressed ACKs: above a hole the first three ACKs go at once, later ones
-// together for up to 5 % of the RTT or 1 ms.
+// TestCompressedACK checks Linux's compressed ACKs: above a hole the first three ACKs go at once, later ones together
+// for up to 5 % of the RTT or 1 ms.
 func TestCompressedACK(t *testing.T) {
 	count := func(c func(c *Config)) (acks int) {
 		w := newPipe(t, "reno", 0, c)
@@ -155,8 +155,8 @@ func TestCompressedACK(t *testing.T) {
 	}
 }
 
-// RFC 2018 §4, the example: eight segments of 500 bytes from 5000 on; every second
-// one is lost. Blocks: the latest first; RFC 2883 §4.1: a duplicate is reported once.
+// TestSACKBlocks follows the example of RFC 2018 §4: eight segments of 500 bytes from 5000 on, and every second one is
+// lost. The latest block is first. RFC 2883 §4.1: a duplicate is reported once.
 func TestSACKBlocks(t *testing.T) {
 	w := newPipe(t, "reno", 0, func(c *Config) { c.CompressedACK, c.InitialSeq = 0, 4499 })
 	r := w.r
@@ -192,8 +192,8 @@ func TestSACKBlocks(t *testing.T) {
 	}
 }
 
-// Receive buffers: a fixed one holds the flow at window / RTT; autotuning (dynamic
-// right-sizing) does not; the right edge of the window never moves back.
+// TestReceiveBuffer checks receive buffers: a fixed one limits the flow to window / RTT, autotuning (dynamic
+// right-sizing) does not. The right edge of the window never moves back.
 func TestReceiveBuffer(t *testing.T) {
 	w := newPipe(t, "cubic", 0, func(c *Config) { c.Autotuning, c.ReceiveBuffer = false, 2*65536 })
 	w.limit = 0
@@ -225,10 +225,10 @@ func TestReceiveBuffer(t *testing.T) {
 		testkit.Tolerance{Relative: 0.03})
 }
 
-// A receive buffer that tunes itself fills a path of 100 Mb/s and 8 ms, with frames of any size. Initial windows
-// hold ten segments up to an MTU of 6,400, and fewer above, so that nothing but their memory opens the window there.
-// The lab, over IPv6 with one flow of reno: 94.4 Mb/s at MTU 1500, 97.1 at 3000, 98.5 at 6000, 98.8 at 7000, 98.9 at
-// 8250 and 99.0 at 9000.
+// TestReceiveBufferOfJumboFrames checks that a receive buffer with autotuning fills a path of 100 Mb/s and 8 ms, with
+// frames of any size. Initial windows have ten segments up to an MTU of 6,400, and fewer above, so only their memory
+// opens the window there. The lab, over IPv6 with one flow of reno: 94.4 Mb/s at MTU 1500, 97.1 at 3000, 98.5 at 6000,
+// 98.8 at 7000, 98.9 at 8250 and 99.0 at 9000.
 func TestReceiveBufferOfJumboFrames(t *testing.T) {
 	for _, controller := range []string{"reno", "cubic"} {
 		for _, mtu := range []int32{1500, 3000, 6000, 6400, 6500, 7000, 8000, 8250, 9000, 16000, 32000} {
@@ -279,7 +279,8 @@ func TestShareOfBuffer(t *testing.T) {
 	}
 }
 
-// What is said of a receive buffer that is too small names the window it has: 100 Gb/s and 80 us are 1 MB.
+// TestSmallReceiveBuffer checks that the warning about a receive buffer that is too small names its window: 100 Gb/s
+// and 80 us are 1 MB.
 func TestSmallReceiveBuffer(t *testing.T) {
 	for _, row := range []struct {
 		payload int32
@@ -300,8 +301,7 @@ func TestSmallReceiveBuffer(t *testing.T) {
 	}
 }
 
-// RFC 7323 §2: a window of more than 64 KiB is announced and used; sequence numbers
-// wrap at 2³².
+// TestWindowScale checks RFC 7323 §2: a window of more than 64 KiB is announced and used. Sequence numbers wrap at 2³².
 func TestWindowScale(t *testing.T) {
 	w := newPipe(t, "cubic", 30_000_000, func(c *Config) {
 		c.InitialSeq, c.InitialPeerSeq, c.Autotuning = 1<<32-5_000_000, 1<<32-1, false
@@ -313,8 +313,8 @@ func TestWindowScale(t *testing.T) {
 	}
 }
 
-// The scale is the least with which a window's field holds what the buffer may grant, from Linux's
-// default on; RFC 7323 §2.3 ends at 14, a window of 1 GiB.
+// TestScaleOfBuffer checks that the scale is the minimum with which a window's field has room for the buffer's grants,
+// from Linux's default on. RFC 7323 §2.3 ends at 14, a window of 1 GiB.
 func TestScaleOfBuffer(t *testing.T) {
 	for _, row := range []struct {
 		buffer unit.Bytes
@@ -328,8 +328,8 @@ func TestScaleOfBuffer(t *testing.T) {
 	}
 }
 
-// A path of 1 Gb/s and 200 ms holds 25 MB: buffers that the parameters allow fill it, where 32 MiB of receive
-// buffer, the most before, gave 637 Mb/s. So they do one of 250 Mb/s and 800 ms.
+// TestLongFatPath checks that the allowed buffers fill a path of 1 Gb/s and 200 ms, 25 MB, and one of 250 Mb/s and 800
+// ms. The previous maximum of 32 MiB of receive buffer gave 637 Mb/s.
 func TestLongFatPath(t *testing.T) {
 	for _, row := range []struct {
 		name string

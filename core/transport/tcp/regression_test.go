@@ -21,7 +21,8 @@ func ackOf(w *pipe, ack int64, blocks ...int64) *packet.Packet {
 	return p
 }
 
-// TLP resent the tail, all is acknowledged, DSACK comes with an empty queue.
+// TestDSACKOfIdleProbe checks a DSACK that arrives with an empty queue, after TLP resent the tail and all data was
+// acknowledged.
 func TestDSACKOfIdleProbe(t *testing.T) {
 	w := newPipe(t, "reno", 0, func(c *Config) { c.Rate = 5800 * 8 }) // a segment in 250 ms
 	late := 0
@@ -39,7 +40,7 @@ func TestDSACKOfIdleProbe(t *testing.T) {
 	}
 }
 
-// Undo_retrans −1 is "none", not "may undo".
+// TestUndoNeedsRetransmissions checks that undo_retrans −1 means no retransmissions, and does not allow an undo.
 func TestUndoNeedsRetransmissions(t *testing.T) {
 	w := newPipe(t, "cubic", 0, nil)
 	w.runUntil(200 * ms)
@@ -57,7 +58,7 @@ func TestUndoNeedsRetransmissions(t *testing.T) {
 	}
 }
 
-// Reo_wnd grows once a round, however many DSACKs come.
+// TestReorderingWindowOnceARound checks that reo_wnd grows once a round, for any number of DSACKs.
 func TestReorderingWindowOnceARound(t *testing.T) {
 	w := newPipe(t, "cubic", 0, nil)
 	w.runUntil(200 * ms)
@@ -70,7 +71,7 @@ func TestReorderingWindowOnceARound(t *testing.T) {
 	}
 }
 
-// Undo withdraws CWR (tcp_ecn_withdraw_cwr).
+// TestUndoWithdrawsCWR: undo withdraws CWR (tcp_ecn_withdraw_cwr).
 func TestUndoWithdrawsCWR(t *testing.T) {
 	w := newPipe(t, "cubic", 0, func(c *Config) { c.ECN = true })
 	w.runUntil(200 * ms)
@@ -85,7 +86,7 @@ func TestUndoWithdrawsCWR(t *testing.T) {
 	}
 }
 
-// No retransmission left yet: the ACK is of the original.
+// TestUndoBeforeRetransmission checks an undo before a retransmission is sent: the ACK is of the original.
 func TestUndoBeforeRetransmission(t *testing.T) {
 	w := newPipe(t, "cubic", 0, nil)
 	w.runUntil(200 * ms)
@@ -97,7 +98,7 @@ func TestUndoBeforeRetransmission(t *testing.T) {
 	}
 }
 
-// A SACK block that begins at snd_una is not valid.
+// TestSACKFromUna: a SACK block that begins at snd_una is not valid.
 func TestSACKFromUna(t *testing.T) {
 	w := newPipe(t, "cubic", 0, nil)
 	w.runUntil(200 * ms)
@@ -107,7 +108,7 @@ func TestSACKFromUna(t *testing.T) {
 	}
 }
 
-// A mad echo.
+// TestMadEcho: a mad echo.
 func TestMadEcho(t *testing.T) {
 	w := newPipe(t, "cubic", 0, nil)
 	w.runUntil(200 * ms)
@@ -124,7 +125,7 @@ func TestMadEcho(t *testing.T) {
 	}
 }
 
-// RST is taken although PAWS fails.
+// TestResetBeforePAWS: RST is taken although PAWS fails.
 func TestResetBeforePAWS(t *testing.T) {
 	w := newPipe(t, "cubic", 0, nil)
 	w.runUntil(200 * ms)
@@ -137,7 +138,7 @@ func TestResetBeforePAWS(t *testing.T) {
 	}
 }
 
-// Not-ECT after ECT is a retransmission: two quick ACKs.
+// TestNotECT checks that not-ECT after ECT is a retransmission, which causes two quick ACKs.
 func TestNotECT(t *testing.T) {
 	w := newPipe(t, "cubic", 0, func(c *Config) { c.ECN = true })
 	w.runUntil(60 * ms)
@@ -149,7 +150,7 @@ func TestNotECT(t *testing.T) {
 	}
 }
 
-// F-RTO with a window that has room for less than a segment.
+// TestFRTOSmallWindow checks F-RTO with a window that has room for less than a segment.
 func TestFRTOSmallWindow(t *testing.T) {
 	w := newPipe(t, "reno", 300000, nil)
 	w.onAck = func(p *packet.Packet) (bool, unit.Time) {
@@ -168,7 +169,7 @@ func TestFRTOSmallWindow(t *testing.T) {
 	}
 }
 
-// Emit later than the application's next writes.
+// TestLateEmit checks an Emit that runs later than the application's next writes.
 func TestLateEmit(t *testing.T) {
 	for k := range 200 {
 		w := newPipe(t, "cubic", 0, func(c *Config) { c.Rate = unit.Rate(20+k) * unit.Mbps })
@@ -185,7 +186,7 @@ func TestLateEmit(t *testing.T) {
 	}
 }
 
-// With a TLP out, the probe timer's RTO counts from the head.
+// TestSecondProbe: with a TLP out, the probe timer's RTO counts from the head.
 func TestSecondProbe(t *testing.T) {
 	w := newPipe(t, "cubic", 0, nil)
 	w.runUntil(200 * ms)
@@ -199,7 +200,7 @@ func TestSecondProbe(t *testing.T) {
 	}
 }
 
-// Late DSACK with an empty queue undoes.
+// TestIdleUndo: late DSACK with an empty queue undoes.
 func TestIdleUndo(t *testing.T) {
 	w := newPipe(t, "cubic", 144800, nil)
 	w.runUntil(30 * ms)
@@ -219,7 +220,7 @@ func TestIdleUndo(t *testing.T) {
 	}
 }
 
-// TLP timer with another rto_min.
+// TestProbeRTOMin checks the TLP timer with another rto_min.
 func TestProbeRTOMin(t *testing.T) {
 	w := newPipe(t, "reno", 1448, func(c *Config) { c.RTOMin = 1 * ms })
 	w.runUntil(12 * ms)
@@ -230,7 +231,7 @@ func TestProbeRTOMin(t *testing.T) {
 	}
 }
 
-// Fuzz with aligned forgeries, and a bound on steps.
+// TestTCP_ForgedSegmentsKeepBounds runs random events with aligned forgeries, and a bound on steps.
 func TestTCP_ForgedSegmentsKeepBounds(t *testing.T) {
 	for seed := range int64(300) {
 		r := rand.New(rand.NewSource(seed))
@@ -303,7 +304,7 @@ func TestTCP_ForgedSegmentsKeepBounds(t *testing.T) {
 	}
 }
 
-// A TLP's DSACK must not undo a real recovery.
+// TestProbeDoesNotUndo: a TLP's DSACK must not undo a real recovery.
 func TestProbeDoesNotUndo(t *testing.T) {
 	w := newPipe(t, "reno", 14480, func(c *Config) { c.CompressedACK = 0 })
 	n := 0
@@ -341,7 +342,7 @@ type lossSpy struct {
 
 func (s *lossSpy) OnLoss(now unit.Time, l cc.Loss) { s.seen(l); s.Controller.OnLoss(now, l) }
 
-// The reordering window widens once a round, round after round.
+// TestReorderingWindowGrows: the reordering window widens once a round, round after round.
 func TestReorderingWindowGrows(t *testing.T) {
 	w := newPipe(t, "cubic", 0, nil)
 	w.runUntil(60 * ms)
@@ -355,7 +356,7 @@ func TestReorderingWindowGrows(t *testing.T) {
 	}
 }
 
-// An old ACK tags what its SACK says, and neither PRR nor the controller moves.
+// TestOldACK checks that an old ACK tags the packets of its SACK blocks, and changes neither PRR nor the controller.
 func TestOldACK(t *testing.T) {
 	w := newPipe(t, "reno", 0, nil)
 	w.runUntil(60 * ms)
@@ -369,8 +370,8 @@ func TestOldACK(t *testing.T) {
 	}
 }
 
-// Data that ends beyond the window is refused; a reset at the next byte ends the
-// receiver, another is answered; an ACK far below SND.UNA is challenged (RFC 5961).
+// TestBlindSegments checks RFC 5961: data that ends beyond the window is refused. A reset at the next byte ends the
+// receiver, another is answered, and an ACK far below SND.UNA is challenged.
 func TestBlindSegments(t *testing.T) {
 	w := newPipe(t, "reno", 0, func(c *Config) { c.ReceiveBuffer = 8192 })
 	w.runUntil(60 * ms)

@@ -10,8 +10,8 @@ import (
 	"weir/internal/testkit"
 )
 
-// RFC 6298 §2 with Linux' reading: the first sample R gives srtt = R and RTO = R +
-// max(200 ms, 2R); constant samples bring RTO to srtt + the floor.
+// TestRTTEstimator_FollowsRFC6298 checks RFC 6298 §2 as Linux reads it: the first sample R gives srtt = R and RTO = R +
+// max(200 ms, 2R). Constant samples bring RTO to srtt + the floor.
 func TestRTTEstimator_FollowsRFC6298(t *testing.T) {
 	var r rttEstimator
 	r.sample(400*ms, 0, 0, 200*ms)
@@ -34,8 +34,8 @@ func TestRTTEstimator_FollowsRFC6298(t *testing.T) {
 	testkit.CheckNear(t, "4·deviation [ms]", r.mdev.Seconds()*1e3, 20-5+8, testkit.Tolerance{Relative: 0.001})
 }
 
-// RFC 6298 (5.5): the timeout doubles each time; with everything lost TCP gives up
-// after 15 (tcp_retries2).
+// TestSender_BacksOffAndGivesUp checks RFC 6298 §5.5: the timeout doubles each time. If all packets are lost, TCP gives
+// up after 15 timeouts (tcp_retries2).
 func TestSender_BacksOffAndGivesUp(t *testing.T) {
 	w := newPipe(t, "reno", 0, func(c *Config) { c.RTOMin = 100 * ms })
 	w.runUntil(500 * ms)
@@ -61,8 +61,8 @@ func TestSender_BacksOffAndGivesUp(t *testing.T) {
 	}
 }
 
-// RFC 5682: a delay of all packets beyond the RTO is no loss. F-RTO finds that out
-// with the second ACK, restores the window and sends nothing again but the first.
+// TestFRTO_DetectsSpuriousTimeout checks RFC 5682: a delay of all packets beyond the RTO is no loss. F-RTO detects that
+// with the second ACK, restores the window and resends only the first packet.
 func TestFRTO_DetectsSpuriousTimeout(t *testing.T) {
 	for _, name := range []string{"reno", "cubic", "bbr"} {
 		t.Run(name, func(t *testing.T) {
@@ -86,7 +86,7 @@ func TestFRTO_DetectsSpuriousTimeout(t *testing.T) {
 	}
 }
 
-// RFC 6298 §2, §5, and where Linux goes another way.
+// TestRTOBackoff checks RFC 6298 §2 and §5, and the cases in which Linux differs.
 func TestRTOBackoff(t *testing.T) {
 	t.Run("§2.1: 1 s before the first sample", func(t *testing.T) {
 		if r := newRTO(initialRTO); r.value != unit.Second {
@@ -140,7 +140,7 @@ func TestRTOBackoff(t *testing.T) {
 	})
 }
 
-// When a connection is given up (RFC 9293 §3.8.3), and how its probes and SYNs back off.
+// TestRTOGivesUp checks when a connection is given up (RFC 9293 §3.8.3), and how its probes and SYNs back off.
 func TestRTOGivesUp(t *testing.T) {
 	t.Run("RFC 9293 §3.8.3: the connection is given up", func(t *testing.T) {
 		r := newRTO(initialRTO)

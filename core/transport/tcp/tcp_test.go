@@ -88,9 +88,8 @@ func lose(numbers ...int) func(p *packet.Packet) (bool, unit.Time) {
 	}
 }
 
-// Connections segment by segment, as text: RFC 9293 §3.5 (handshake and its losses),
-// §3.6 (FIN), RFC 6928 (ten packets), RFC 2018 (SACK), RFC 8985 (RACK, TLP), RFC
-// 6298 (timeout).
+// TestTCP_MatchesTraces compares connections segment by segment, as text: RFC 9293 §3.5 (handshake and its losses) and
+// §3.6 (FIN), RFC 6928 (ten packets), RFC 2018 (SACK), RFC 8985 (RACK, TLP), RFC 6298 (timeout).
 func TestTCP_MatchesTraces(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -123,9 +122,8 @@ func TestTCP_MatchesTraces(t *testing.T) {
 	}
 }
 
-// One bandwidth-delay product of buffer, 50 Mb/s, 20 ms: every controller fills the
-// link, CUBIC to 98 % at least.
-// TestFullLonger runs for a minute.
+// TestTCP_FillsLink checks that every controller fills the link with one bandwidth-delay product of buffer, 50 Mb/s, 20
+// ms: CUBIC to at least 98 %. TestFullLonger runs for a minute.
 func TestTCP_FillsLink(t *testing.T) { fillsTheLink(t, 12) }
 
 // fillsTheLink measures each controller's goodput from second 5 to second end.
@@ -155,7 +153,7 @@ func fillsTheLink(t *testing.T, end unit.Time) {
 	}
 }
 
-// RFC 6928: ten packets in the first round trip, or as many as are configured.
+// TestInitialWindow checks RFC 6928: ten packets in the first round trip, or the configured number.
 func TestInitialWindow(t *testing.T) {
 	for _, n := range []int{1, 10, 32} {
 		t.Run(fmt.Sprint(n, " packets"), func(t *testing.T) {
@@ -175,8 +173,8 @@ func TestInitialWindow(t *testing.T) {
 	}
 }
 
-// RFC 2474, RFC 3168 §5: both ends send with the DSCP of the flow; ECN's bits are TCP's
-// own. Framing decides what a segment counts on links.
+// TestTOSAndFraming checks RFC 2474 and RFC 3168 §5: both ends send with the flow's DSCP, and TCP sets ECN's bits. The
+// framing decides the size of a segment on links.
 func TestTOSAndFraming(t *testing.T) {
 	w := newPipe(t, "reno", 30_000, nil)
 	wire, _ := packet.FramingByName("wire")
@@ -201,8 +199,8 @@ func TestTOSAndFraming(t *testing.T) {
 	}
 }
 
-// RFC 7323 §5: a segment with an old stamp is not taken, at either end; the stamp
-// echoed is that of the segment that advanced the window (§4.3).
+// TestPAWS_RejectsOldTimestamps checks RFC 7323 §5: a segment with an old stamp is refused at either end. The echoed
+// stamp is that of the segment that advanced the window (RFC 7323 §4.3).
 func TestPAWS_RejectsOldTimestamps(t *testing.T) {
 	w := newPipe(t, "reno", 0, nil)
 	w.runUntil(2 * unit.Second)
@@ -221,8 +219,8 @@ func TestPAWS_RejectsOldTimestamps(t *testing.T) {
 	}
 }
 
-// Send buffers: the last write returns when all is in the buffer, before the last
-// byte is acknowledged; a small limit holds the flow back.
+// TestSendBuffer checks send buffers: the last write returns when all data is in the buffer, before the last byte is
+// acknowledged. A small limit slows the flow.
 func TestSendBuffer(t *testing.T) {
 	w := newPipe(t, "reno", 20_000, nil)
 	w.runUntil(unit.Second)
@@ -241,7 +239,7 @@ func TestSendBuffer(t *testing.T) {
 		testkit.Tolerance{Relative: 0.05})
 }
 
-// The application: a rate is kept, a stop time too, and a size is exact.
+// TestApplication_KeepsRateStopAndSize: the application: a rate is kept, a stop time too, and a size is exact.
 func TestApplication_KeepsRateStopAndSize(t *testing.T) {
 	w := newPipe(t, "cubic", 0, func(c *Config) { c.Rate = 8 * unit.Mbps })
 	w.runUntil(10 * unit.Second)
@@ -262,8 +260,8 @@ func TestApplication_KeepsRateStopAndSize(t *testing.T) {
 		testkit.Tolerance{Relative: 0.05})
 }
 
-// RFC 7661 §4.2, RFC 2861: a flow that the application limits does not grow its
-// window, and loses it when it was idle.
+// TestWindowValidation follows RFC 7661 §4.2, RFC 2861: a flow that the application limits does not grow its window,
+// and loses it when it was idle.
 func TestWindowValidation(t *testing.T) {
 	for _, name := range []string{"reno", "cubic", "dctcp"} {
 		t.Run(name, func(t *testing.T) {
@@ -293,8 +291,8 @@ func TestWindowValidation(t *testing.T) {
 	}
 }
 
-// RFC 9293 §3.8.6.1: a closed window is probed, with backoff, and what it opens to is
-// used.
+// TestZeroWindow checks RFC 9293 §3.8.6.1: a closed window is probed with backoff, and the flow uses the window that
+// opens.
 func TestZeroWindow(t *testing.T) {
 	w := newPipe(t, "reno", 0, nil)
 	w.runUntil(500 * ms)
@@ -314,7 +312,7 @@ func TestZeroWindow(t *testing.T) {
 	}
 }
 
-// A reset in sequence ends the connection, another does not (RFC 5961 §3.2).
+// TestSender_AcceptsResetOnlyInSequence: a reset in sequence ends the connection, another does not (RFC 5961 §3.2).
 func TestSender_AcceptsResetOnlyInSequence(t *testing.T) {
 	w := newPipe(t, "reno", 0, nil)
 	w.runUntil(500 * ms)
@@ -332,8 +330,8 @@ func TestSender_AcceptsResetOnlyInSequence(t *testing.T) {
 	}
 }
 
-// Whatever the path does, everything arrives, and every count agrees with a recount
-// after every step (pipe.step).
+// TestRandomPaths checks that all data arrives over any path, and every count agrees with a recount after every step
+// (pipe.step).
 func TestRandomPaths(t *testing.T) {
 	for seed := range uint64(400) {
 		random := unit.NewRandom(seed, "path")
@@ -425,7 +423,7 @@ func anySegments(t *testing.T, data []byte) {
 	}
 }
 
-// Nothing is allocated for a packet.
+// TestNoAllocationPerPacket checks that a packet allocates no memory.
 func TestNoAllocationPerPacket(t *testing.T) {
 	w := newPipe(t, "cubic", 0, nil)
 	w.unchecked = true

@@ -7,9 +7,8 @@ import (
 	"weir/core/unit"
 )
 
-// RFC 8985 §7: the last packets of a flow are lost; a TLP after about two RTTs
-// repairs that long before the RTO, and a TLP that only found a late ACK reduces
-// nothing (§7.4).
+// TestTLP_RepairsTailLoss checks RFC 8985 §7 with lost last packets: a TLP after about two RTTs repairs that long
+// before the RTO. A TLP that only found a late ACK causes no reduction (RFC 8985 §7.4).
 func TestTLP_RepairsTailLoss(t *testing.T) {
 	// packets 0 and 1 are SYN and ACK; ten segments of 1448 bytes follow
 	w := newPipe(t, "reno", 14480, nil)
@@ -31,7 +30,7 @@ func TestTLP_RepairsTailLoss(t *testing.T) {
 	}
 }
 
-// RFC 8985 §7.2 (the timeout) and §7.4.2 (what an ACK says of the probe).
+// TestTLPState checks RFC 8985 §7.2 (the timeout) and §7.4.2 (the probe's result by the ACK).
 func TestTLPState(t *testing.T) {
 	var estimate rttEstimator
 	for _, c := range []struct {

@@ -9,8 +9,8 @@ import (
 	"weir/core/unit"
 )
 
-// RFC 3708, RFC 2883: when DSACK shows that all retransmissions were duplicates, the
-// reduction is undone; RFC 3522 (Eifel) does so by the time stamp of the first ACK.
+// TestUndo_RestoresSpuriousReduction checks RFC 3708 and RFC 2883: when DSACK shows that all retransmissions were
+// duplicates, the reduction is undone. RFC 3522 (Eifel) undoes it by the time stamp of the first ACK.
 func TestUndo_RestoresSpuriousReduction(t *testing.T) {
 	for _, stamps := range []bool{true, false} {
 		t.Run(fmt.Sprint("time stamps ", stamps), func(t *testing.T) {
@@ -44,7 +44,7 @@ func TestUndo_RestoresSpuriousReduction(t *testing.T) {
 	}
 }
 
-// RFC 3708 (DSACK), RFC 3522 (Eifel): when all retransmissions were spurious.
+// TestUndoState checks RFC 3708 (DSACK) and RFC 3522 (Eifel) if all retransmissions were spurious.
 func TestUndoState(t *testing.T) {
 	t.Run("all duplicates were reported", func(t *testing.T) {
 		u := undo{marker: -1, resent: -1}

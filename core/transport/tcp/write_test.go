@@ -7,9 +7,9 @@ import (
 	"weir/core/unit"
 )
 
-// Writes of 1400 bytes into segments of 1388: what is over goes at once while nothing small is in flight, else it
-// waits for the next write (Nagle's algorithm in Minshall's form). So a round trip has one runt; without a size of
-// writes there is none.
+// TestSender_CoalescesSmallWrites checks writes of 1400 bytes into segments of 1388: the rest goes at once while no
+// small segment is in flight. Otherwise it waits for the next write (Nagle's algorithm in Minshall's form). So a round
+// trip has one runt; without a size of writes there is none.
 func TestSender_CoalescesSmallWrites(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -44,8 +44,8 @@ func TestSender_CoalescesSmallWrites(t *testing.T) {
 	}
 }
 
-// RFC 3168 §6.1.1.1: a SYN that is sent again asks for no ECN. So a connection whose first SYN was lost has none, and
-// a sender of DCTCP sends packets that no switch marks; whose SYN-ACK was lost has ECN all the same.
+// TestECNFallback checks RFC 3168 §6.1.1.1: a resent SYN requests no ECN. So a connection that lost its first SYN has
+// no ECN, and a sender of DCTCP sends packets that no switch marks. A connection that lost its SYN-ACK still has ECN.
 func TestECNFallback(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -77,8 +77,8 @@ func TestECNFallback(t *testing.T) {
 	}
 }
 
-// An application that begins once it is connected writes as long as one that begins at once, whatever the handshake
-// takes, and its time counts from there.
+// TestBeginsConnected checks that an application that starts once it is connected writes for as long as one that starts
+// at once, whatever the handshake takes. Its time counts from the connection.
 func TestBeginsConnected(t *testing.T) {
 	for _, connected := range []bool{false, true} {
 		w := newPipe(t, "reno", 10*1448, func(x *Config) {

@@ -15,7 +15,7 @@ func TestLarge_HoldsForAllTransports(t *testing.T) {
 	}
 }
 
-// A receiver whose sequence numbers have 16 bits breaks the promise.
+// TestLargeMutant checks that a receiver with sequence numbers of 16 bits breaks the promise.
 func TestLargeMutant(t *testing.T) {
 	k := Transports()[2]
 	k.Wrap = ofReceiver(func(a *altered) {

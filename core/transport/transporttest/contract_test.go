@@ -372,7 +372,8 @@ func resends(last *packet.Packet, due *bool) func(now unit.Time, p *packet.Packe
 
 var sequence int32 // of the packets of a mutant
 
-// Each mutant is noticed by the check of the promise that it breaks, for each transport that gives the promise.
+// TestContract_DetectsMutants checks that the check of a promise detects each mutant that breaks it, for each transport
+// that gives the promise.
 func TestContract_DetectsMutants(t *testing.T) {
 	for _, m := range mutants {
 		i := slices.IndexFunc(promises, func(p promise) bool { return p.name == m.promise })
@@ -396,7 +397,7 @@ func TestContract_DetectsMutants(t *testing.T) {
 	}
 }
 
-// Each promise has a mutant that breaks it.
+// TestPromisesHaveMutants: each promise has a mutant that breaks it.
 func TestPromisesHaveMutants(t *testing.T) {
 	for _, p := range promises {
 		if !slices.ContainsFunc(mutants, func(m mutant) bool { return m.promise == p.name }) {
@@ -405,7 +406,7 @@ func TestPromisesHaveMutants(t *testing.T) {
 	}
 }
 
-// Contract reports which promise of which transport is broken.
+// TestContractReports checks that Contract reports the promise and the transport that breaks it.
 func TestContractReports(t *testing.T) {
 	k := Transports()[2] // rdma, selective repeat
 	k.Wrap = ofSender(func(a *altered) { a.timer = func() unit.Time { return unit.Never } })

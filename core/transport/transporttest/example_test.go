@@ -13,7 +13,7 @@ type failures int
 func (*failures) Helper()                 {}
 func (f *failures) Errorf(string, ...any) { *f++ }
 
-// A transport of your own is checked like those of Weir.
+// ExampleContract checks a transport of your own as Weir's are checked.
 func ExampleContract() {
 	var broken failures
 	transporttest.Contract(&broken, transporttest.Transport{Name: "window", Scheme: window.Scheme(), Repairs: true,

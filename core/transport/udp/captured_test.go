@@ -16,7 +16,8 @@ func script(version uint8) transport.Flow {
 		Script: &transport.Script{{Payload: 16}, {Payload: 1472}, {Offset: unit.Millisecond, Payload: 500}}}
 }
 
-// A capture's datagrams are sent at its times, or as soon as they can be, and are all the flow has.
+// TestCapturedSender_ReplaysCapture checks that a capture's datagrams are sent at its times, or as soon as possible,
+// and the flow has no others.
 func TestCapturedSender_ReplaysCapture(t *testing.T) {
 	f := script(6)
 	s, r, err := newCaptured(f, capturedConfig{})
@@ -53,7 +54,7 @@ func TestCapturedSender_ReplaysCapture(t *testing.T) {
 	}
 }
 
-// What no capture has is an error.
+// TestBadCaptured checks that values that no capture has are errors.
 func TestBadCaptured(t *testing.T) {
 	for want, change := range map[string]func(f *transport.Flow){
 		"without datagrams":                      func(f *transport.Flow) { f.Script = nil },

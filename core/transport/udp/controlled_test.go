@@ -125,8 +125,8 @@ func (l *line) runUntil(until unit.Time) {
 	l.t.Fatal("it does not end")
 }
 
-// draft-miao §9.3: datagrams go within the window, and as reports come: 5 an RTT of 20 µs.
-// A report says how many have come; the RTT is the datagram's.
+// TestControlledWindow checks draft-miao §9.3: datagrams go within the window, and as reports arrive: 5 an RTT of 20
+// µs. A report has the number of arrived datagrams; the RTT is the datagram's.
 func TestControlledWindow(t *testing.T) {
 	l := newLine(t, &fixed{window: 5999}, 99_500, nil)
 	l.runUntil(unit.Second)
@@ -143,7 +143,7 @@ func TestControlledWindow(t *testing.T) {
 	}
 }
 
-// A rate spaces datagrams; the application's does, too, and the slower one counts.
+// TestControlledRate checks that a rate spaces datagrams. The application's rate does too, and the lower one counts.
 func TestControlledRate(t *testing.T) {
 	for _, x := range []struct{ control, application, gap unit.Time }{{2 * us, 0, 2 * us}, {2 * us, 8 * us, 8 * us},
 		{8 * us, 2 * us, 8 * us}} {
@@ -162,8 +162,8 @@ func TestControlledRate(t *testing.T) {
 	}
 }
 
-// Lost datagrams are known by later ones, once; nothing is sent again. If all are lost,
-// or all reports, what is out is written off after a timeout, which doubles.
+// TestControlledLosses checks that later datagrams reveal lost ones, once, and no datagram is resent. If all datagrams
+// or all reports are lost, the flight is written off after a timeout, which doubles.
 func TestControlledLosses(t *testing.T) {
 	l := newLine(t, &fixed{window: 10_000}, 100_000, nil)
 	l.lose = func(p *packet.Packet, back bool) bool { return !back && p.Seq%10 == 3 }
@@ -196,7 +196,7 @@ func TestControlledLosses(t *testing.T) {
 	}
 }
 
-// A report for several datagrams, or after a while; marks are counted and echoed.
+// TestControlledReports checks reports for several datagrams, or after a delay. Marks are counted and echoed.
 func TestControlledReports(t *testing.T) {
 	l := newLine(t, &fixed{window: 10_000}, 25_000, func(f *transport.Flow, c *ControlledConfig) {
 		c.ReportEvery,
@@ -221,7 +221,7 @@ func TestControlledReports(t *testing.T) {
 	}
 }
 
-// Reports that cannot be change nothing.
+// FuzzControlledSender_IgnoresBadReports checks that impossible reports change no state.
 func FuzzControlledSender_IgnoresBadReports(f *testing.F) {
 	f.Add(uint64(3), uint64(2), uint64(0), uint64(0), false)
 	f.Fuzz(func(t *testing.T, upTo, received, marked, sent uint64, short bool) {
@@ -279,7 +279,8 @@ func TestControlledRefused(t *testing.T) {
 	}
 }
 
-// A report that is longer than its datagram waits until the NIC is free, and is of all that has arrived by then.
+// TestReportsMerge: a report that is longer than its datagram waits until the NIC is free, and is of all that has
+// arrived by then.
 func TestReportsMerge(t *testing.T) {
 	for _, x := range []struct {
 		payload int32

@@ -48,8 +48,8 @@ func state(l *line) string {
 	return fmt.Sprintf("%+v %v %v %v", s, notices, l.c.told, l.c.losses)
 }
 
-// A NACK counts if it is of this flow, readable, and about a whole datagram in flight, once;
-// any other changes nothing.
+// TestControlledNackChecks checks that a NACK counts once, if it is of this flow, readable, and about a complete
+// datagram in flight. Any other changes no state.
 func TestControlledNackChecks(t *testing.T) {
 	l, out := sent(t, 10_000, 50_000, transport.NacksResend)
 	l.s.recordNotice(9, 0) // there is a ring
@@ -98,7 +98,8 @@ func TestControlledNackChecks(t *testing.T) {
 	}
 }
 
-// What NACKs do, by cause and parameter. They reduce once a round trip; nothing is sent again.
+// TestControlledNackReactions checks the effects of NACKs by cause and parameter. They reduce once a round trip; no
+// datagram is resent.
 func TestControlledNackReactions(t *testing.T) {
 	for _, x := range []struct {
 		nacks  string
@@ -138,9 +139,9 @@ func TestControlledNackReactions(t *testing.T) {
 	}
 }
 
-// A flow over a path that trims every seventh datagram, the last among them, and
-// says so: each is counted lost once, the reports show nothing more, no time runs out, and
-// it is over when the last has left flight. Without NACKs the last waits for that.
+// TestControlledNacksOnPath checks a flow over a path that trims every seventh datagram, the last among them, and sends
+// NACKs. Each is counted lost once, the reports show no further loss, and no timer expires. The flow ends when the last
+// datagram has left the flight. Without NACKs the last waits for a timeout.
 func TestControlledNacksOnPath(t *testing.T) {
 	for nacks, wait := range map[string]bool{transport.NacksLoss: false, transport.NacksResend: false,
 		transport.NacksIgnored: true} {
@@ -183,7 +184,7 @@ func TestControlledNacksOnPath(t *testing.T) {
 	}
 }
 
-// Any order of sends, NACKs of anything, and reports: the books are right.
+// FuzzControlledNack: any order of sends, NACKs of anything, and reports: the books are right.
 func FuzzControlledNack(f *testing.F) {
 	f.Add([]byte{0, 20, 1, 3, 1, 4, 2, 5, 0, 20, 1, 5, 3, 0})
 	f.Add([]byte{0, 200, 1, 0, 1, 1, 1, 199, 2, 100, 0, 200, 4, 0, 1, 7})
@@ -236,8 +237,8 @@ func FuzzControlledNack(f *testing.F) {
 	})
 }
 
-// A sender whose datagrams are all trimmed does not go on at the pace of NACKs, one a microsecond, whatever its
-// controller: each waits for twice the time of the one before, at most for a timeout.
+// TestControlledNackStorm checks that a sender with only trimmed datagrams does not continue at the pace of NACKs, one
+// a microsecond, under any controller. Each datagram waits for twice the previous time, at most for a timeout.
 func TestControlledNackStorm(t *testing.T) {
 	l, out := sent(t, 10_000, 50_000_000, transport.NacksResend)
 	const span = 100 * unit.Millisecond

@@ -46,8 +46,8 @@ func times(t testing.TB, s *Sender, n int) []unit.Time {
 	return at
 }
 
-// A constant rate is exact in the long run, for rates that do not divide anything:
-// datagram n is due at ⌈n·payload·8·10¹²/rate⌉.
+// TestCBRExact checks that a constant rate is exact in the long run, also for rates without even division: datagram n
+// is due at ⌈n·payload·8·10¹²/rate⌉.
 func TestCBRExact(t *testing.T) {
 	for _, rate := range []unit.Rate{40 * unit.Mbps, 999_999_937, 7} {
 		t.Run(fmt.Sprint("rate ", rate), func(t *testing.T) {
@@ -64,8 +64,7 @@ func TestCBRExact(t *testing.T) {
 	}
 }
 
-// With jitter each gap is within ±j of the nominal one, uniform, and the rate
-// stays.
+// TestGapJitter: with jitter each gap is within ±j of the nominal one, uniform, and the rate stays.
 func TestGapJitter(t *testing.T) {
 	s, _ := pair(t, newFlow(), Config{Rate: 40 * unit.Mbps, Pattern: CBR, GapJitter: 0.1})
 	at := times(t, s, 200_001)
@@ -83,8 +82,8 @@ func TestGapJitter(t *testing.T) {
 	}
 }
 
-// Poisson: exponential gaps: mean and deviation alike, P(gap > mean) = 1/e, and no
-// memory from gap to gap.
+// TestSender_PoissonGapsAreExponential checks that Poisson has exponential gaps: equal mean and deviation, P(gap >
+// mean) = 1/e, and no memory from gap to gap.
 func TestSender_PoissonGapsAreExponential(t *testing.T) {
 	s, _ := pair(t, newFlow(), Config{Rate: 40 * unit.Mbps, Pattern: Poisson})
 	const n = 200_000
@@ -106,7 +105,7 @@ func TestSender_PoissonGapsAreExponential(t *testing.T) {
 	}
 }
 
-// Bursts as iperf3 sends them: each millisecond all datagrams that the rate has
+// TestSender_BurstSendsEarnedDatagrams: bursts as iperf3 sends them: each millisecond all datagrams that the rate has
 // earned, back to back: 40 Mb/s is 3.45 datagrams a millisecond.
 func TestSender_BurstSendsEarnedDatagrams(t *testing.T) {
 	s, _ := pair(t, newFlow(), Config{Rate: 40 * unit.Mbps, Pattern: Burst, Interval: unit.Millisecond})
@@ -129,8 +128,8 @@ func TestSender_BurstSendsEarnedDatagrams(t *testing.T) {
 	}
 }
 
-// A slow burst source sleeps until a datagram is earned, in one step however many
-// intervals that takes, and at the same time as an interval after the other.
+// TestBurstSleepsLong checks that a slow burst source sleeps until a datagram is earned, in one step for any number of
+// intervals, and until the same time as interval by interval.
 func TestBurstSleepsLong(t *testing.T) {
 	s, _ := pair(t, newFlow(), Config{Rate: unit.Kbps, Pattern: Burst, Interval: unit.Nanosecond})
 	at := times(t, s, 4)
@@ -157,7 +156,7 @@ func TestBurstSleepsLong(t *testing.T) {
 	}
 }
 
-// Times beyond the range of Time are never, not negative.
+// TestFarFuture: times beyond the range of Time are never, not negative.
 func TestFarFuture(t *testing.T) {
 	for _, c := range []Config{
 		{Rate: 1, Pattern: CBR, GapJitter: 1},
@@ -179,7 +178,7 @@ func TestFarFuture(t *testing.T) {
 	}
 }
 
-// On/off: sends at its rate while on; on and off alternate with the given means.
+// TestOnOff checks that an on/off source sends at its rate while on. On and off alternate with the given means.
 func TestOnOff(t *testing.T) {
 	s, _ := pair(t, newFlow(), Config{Rate: 40 * unit.Mbps, Pattern: OnOff, On: 20 * unit.Millisecond,
 		Off: 60 * unit.Millisecond})
@@ -202,7 +201,7 @@ func TestOnOff(t *testing.T) {
 	}
 }
 
-// A flow starts and stops when it should, and sends its size and no more.
+// TestStartStopSize: a flow starts and stops when it should, and sends its size and no more.
 func TestStartStopSize(t *testing.T) {
 	f := newFlow()
 	f.Start, f.Stop = unit.Second, 2*unit.Second
@@ -229,7 +228,7 @@ func TestStartStopSize(t *testing.T) {
 	}
 }
 
-// A busy NIC delays datagrams, not the schedule: the rate is made up for.
+// TestSchedulesContinue: a busy NIC delays datagrams, not the schedule: the rate is made up for.
 func TestSchedulesContinue(t *testing.T) {
 	s, _ := pair(t, newFlow(), Config{Rate: 40 * unit.Mbps, Pattern: CBR})
 	var p packet.Packet
@@ -244,8 +243,8 @@ func TestSchedulesContinue(t *testing.T) {
 	}
 }
 
-// The receiver: loss leaves gaps, duplicates and reordering are told apart, delay
-// and jitter are RFC 3550's.
+// TestReceiver_CountsDuplicatesAndJitter checks the receiver: loss leaves gaps, duplicates and reordering are
+// distinguished, delay and jitter are RFC 3550's.
 func TestReceiver_CountsDuplicatesAndJitter(t *testing.T) {
 	_, r := pair(t, newFlow(), Config{Rate: unit.Mbps, Pattern: CBR})
 	delays := []unit.Time{100, 116, 100, 148} // jitter: 0, 1, 1.9375, 4.81640625
@@ -272,7 +271,7 @@ func TestReceiver_CountsDuplicatesAndJitter(t *testing.T) {
 	}
 }
 
-// RFC 3550's sequence check, by brute force: any order, any duplicates within the
+// TestDuplicatesBruteForce follows RFC 3550's sequence check, by brute force: any order, any duplicates within the
 // window.
 func TestDuplicatesBruteForce(t *testing.T) {
 	_, r := pair(t, newFlow(), Config{Rate: unit.Mbps, Pattern: CBR})
@@ -340,7 +339,7 @@ func TestConfig_RejectsBadValues(t *testing.T) {
 	}
 }
 
-// Without jitter the user is warned of phase lock.
+// TestConfig_WarnsOfPhaseLock: without jitter the user is warned of phase lock.
 func TestConfig_WarnsOfPhaseLock(t *testing.T) {
 	if w := (&Config{Pattern: CBR}).Warns(); len(w) != 1 {
 		t.Error("no warning of phase lock")

@@ -11,7 +11,8 @@ func balance(kind string, paths int) balancer {
 	return newBalancer(kind, paths, 0xab00&^uint16(paths-1), 10*unit.Millisecond, 16, 8, unit.NewRandom(1, kind))
 }
 
-// Oblivious: each value once a round, in orders that differ from round to round; the flow's upper bits stay.
+// TestOblivious_UsesEachValueOncePerRound checks that oblivious uses each value once a round, in a different order each
+// round. The flow's upper bits stay.
 func TestOblivious_UsesEachValueOncePerRound(t *testing.T) {
 	b := balance(balanceOblivious, 16)
 	orders := map[string]bool{}
@@ -37,8 +38,8 @@ func TestOblivious_UsesEachValueOncePerRound(t *testing.T) {
 	}
 }
 
-// Bitmap: what has a penalty is passed over until that is used up, a point for each packet that meets it first;
-// penalties end at 15. If all have one, a packet still goes.
+// TestBitmap_SkipsPenalisedValues checks that bitmap skips values with a penalty until it is used up, a point for each
+// packet that meets it first. Penalties end at 15. If all values have one, a packet still goes.
 func TestBitmap_SkipsPenalisedValues(t *testing.T) {
 	b := balance(balanceBitmap, 4).(*bitmap)
 	bad := uint16(0xab02)
@@ -75,8 +76,8 @@ func TestBitmap_SkipsPenalisedValues(t *testing.T) {
 	}
 }
 
-// REPS: each value that has done well is taken once, the oldest first, of the last eight; else any. After a timeout it
-// goes round in the ring for 10 ms, then forgets it and explores with 16 packets.
+// TestREPS_RecyclesGoodValues checks that REPS reuses each successful value once, the oldest first, of the last eight;
+// otherwise any. After a timeout it cycles through the ring for 10 ms, then clears it and explores with 16 packets.
 func TestREPS_RecyclesGoodValues(t *testing.T) {
 	b := balance(balanceREPS, 256)
 	for i := range uint16(10) {
@@ -118,8 +119,8 @@ func TestREPS_RecyclesGoodValues(t *testing.T) {
 	}
 }
 
-// REPS legacy: the first window counts up, at most once through all values; then what has done well goes first, without
-// a bound on how much is kept.
+// TestREPSLegacy checks that REPS legacy counts up in the first window, at most once through all values. Then
+// successful values go first, without a bound on their number.
 func TestREPSLegacy(t *testing.T) {
 	b := balance(balanceRecycleAll, 64)
 	for i := range uint16(100) {
@@ -140,7 +141,7 @@ func TestREPSLegacy(t *testing.T) {
 	}
 }
 
-// Mixed: what has done well, then what the bitmap says.
+// TestMixed_RecyclesThenFollowsBitmap checks that mixed uses successful values first, then the bitmap's.
 func TestMixed_RecyclesThenFollowsBitmap(t *testing.T) {
 	b := balance(balanceMixed, 4)
 	b.handleFeedback(0, 0xab02, timeout)
@@ -157,7 +158,7 @@ func TestMixed_RecyclesThenFollowsBitmap(t *testing.T) {
 	}
 }
 
-// One path: the same value for ever, among those of the flow.
+// TestOnePath checks that one path uses the same value always, among those of the flow.
 func TestOnePath(t *testing.T) {
 	b := balance(balanceOnePath, 64)
 	ev := b.nextValue(0, 0, 0)
@@ -169,7 +170,7 @@ func TestOnePath(t *testing.T) {
 	}
 }
 
-// One value of each: whatever balances, all packets take it.
+// TestOneValue checks that all packets use the single value of each list under any balancer.
 func TestOneValue(t *testing.T) {
 	for _, kind := range balanceKinds {
 		t.Run(kind, func(t *testing.T) {

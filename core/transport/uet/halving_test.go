@@ -138,8 +138,8 @@ func (x *halvingRuns) check(t *testing.T, seeds int, share float64) {
 	}
 }
 
-// In lockstep an all-reduce by halving and doubling takes as long as in the simulator, and next to nothing is sent
-// again; so is it where a node begins 20 us later, which costs two fifths more in both.
+// TestHalvingDoubling checks that in lockstep an all-reduce by halving and doubling takes as long as in the simulator,
+// with almost no retransmissions. So does one where a node begins 20 us later, which costs two fifths more in both.
 func TestHalvingDoubling(t *testing.T) {
 	for _, x := range []halvingRuns{{0, 1, 753, 768, 0, 17}, {20, 1, 1052, 1096, 403, 541}} {
 		x.check(t, 1, 0.03)

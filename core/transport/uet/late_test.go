@@ -7,9 +7,9 @@ import (
 	"weir/core/unit"
 )
 
-// With ask_late a flow whose turns at its NIC come late asks for an acknowledgement of each packet: at that pace four
-// packets, which the receiver acknowledges unasked, take more than a share of the timeout. Waiting for the window is
-// no turn.
+// TestLateTurns checks that with ask_late a flow with late turns at its NIC requests an acknowledgement of each packet.
+// At that pace four packets, which the receiver acknowledges unasked, take more than a share of the timeout. Time spent
+// waiting for the window is no turn.
 func TestLateTurns(t *testing.T) {
 	for _, c := range []struct {
 		share float64
@@ -38,8 +38,9 @@ func TestLateTurns(t *testing.T) {
 	}
 }
 
-// A flow that waits for credit asks for it after a timeout, in case a PULL was lost, then after twice that, and so on;
-// it first waits twice as long as it has waited for the latest one, since its receiver may have many other flows.
+// TestWaitsForCredit checks that a flow that waits for credit requests it after a timeout, in case a PULL was lost,
+// then after twice that, and so on. It first waits twice as long as for the latest credit, since its receiver may have
+// many other flows.
 func TestWaitsForCredit(t *testing.T) {
 	s, _ := both(t, 1_000_000, func(c *Config) { c.Control = byReceiver })
 	pull := func(now unit.Time, units int64) {

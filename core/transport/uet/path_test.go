@@ -8,8 +8,8 @@ import (
 	"weir/core/unit"
 )
 
-// Paths that lose, trim, mark, delay and double whatever they like: every byte comes once, and nothing stalls, whoever
-// controls and balances; bytes on the wire give the same as fields.
+// TestRandomPaths checks paths with random losses, trims, marks, delays and duplicates, under every controller and
+// balancer. Every byte arrives once and no flow stalls; bytes on the wire give the same result as fields.
 func TestRandomPaths(t *testing.T) {
 	var timeouts, nacks, pulls int64
 	for seed := range uint64(120) {

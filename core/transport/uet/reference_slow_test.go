@@ -4,9 +4,9 @@ package uet_test
 
 import "testing"
 
-// All cases of the simulator's reference results: the last flow's end, the mean of five seeds, within 3 %; with a path
-// a flow the simulator's within the range of 20 seeds, and the mean completion time within 10 %; trims and packets that
-// are sent again within 15 % or 50.
+// TestAllReferences compares all cases with the simulator's reference results. The last flow's end, as the mean of five
+// seeds, is within 3 %; with a path per flow the simulator's is within the range of 20 seeds, and the mean completion
+// time within 10 %. Trims and retransmissions are within 15 % or 50.
 func TestAllReferences(t *testing.T) {
 	for i := range references {
 		r := &references[i]

@@ -245,7 +245,8 @@ func (r *reference) check(t *testing.T) {
 	}
 }
 
-// What has no chance in it is the simulator's within 0.1 %: a flow by window, and one by credit.
+// TestUET_MatchesReferenceSimulator checks that cases without chance agree with the simulator within 0.1 %: a flow by
+// window, and one by credit.
 func TestUET_MatchesReferenceSimulator(t *testing.T) {
 	for i := range references[:2] {
 		r := &references[i]
@@ -253,7 +254,7 @@ func TestUET_MatchesReferenceSimulator(t *testing.T) {
 	}
 }
 
-// The files of all cases can be read, and have the flows that they should have.
+// TestReferenceFiles: the files of all cases can be read, and have the flows that they should have.
 func TestReferenceFiles(t *testing.T) {
 	for i := range references {
 		r := &references[i]
@@ -265,7 +266,8 @@ func TestReferenceFiles(t *testing.T) {
 	}
 }
 
-// Bytes on every link, other windows and threads give the same result, whoever controls.
+// TestSameResult checks that bytes on every link, other windows and threads give the same result, under every
+// controller.
 func TestSameResult(t *testing.T) {
 	for _, control := range []string{"nscc", "rccc", "both"} {
 		t.Run(control, func(t *testing.T) {
@@ -302,10 +304,10 @@ measure: [fct]
 	}
 }
 
-// Of 120 flows of 100 kB that share a NIC each has a turn every 40 us, and four packets take longer than a timeout:
-// what only waits for its acknowledgement is sent again, as in the simulator (644 of 3,000 packets; 15,984 of 24,000 of
-// 960 flows; none with -sack_threshold 1). With ask_late flows whose turns are late ask, and nothing is sent again; the
-// last one then ends when the link has carried all.
+// TestManyFlowsOnNIC checks 120 flows of 100 kB that share a NIC. Each has a turn every 40 us, and four packets take
+// longer than a timeout, so packets that only wait for their acknowledgement are resent, as in the simulator (644 of
+// 3,000 packets; 15,984 of 24,000 of 960 flows; none with -sack_threshold 1). With ask_late flows with late turns
+// request acknowledgements, and no packet is resent. The last flow then ends when the link has carried all data.
 func TestManyFlowsOnNIC(t *testing.T) {
 	run := func(control, late string) figures {
 		return carry(t, loadReference(t, fmt.Sprintf(`

@@ -9,8 +9,8 @@ import (
 	"weir/core/unit"
 )
 
-// Where switches do not do what the transport is made for, or times do not fit, it is said of the parameter; where all
-// fits, nothing is.
+// TestConfig_CheckRemarksUnsuitableSites checks that each unsuitable switch or time gives a warning at its parameter,
+// and suitable ones give none.
 func TestConfig_CheckRemarksUnsuitableSites(t *testing.T) {
 	trims := cc.FlowContext{Paths: []cc.FlowPath{{Path: cc.Path{NICRate: 100 * unit.Gbps, BaseRTT: 10 * us}, Trims: true}}}
 	with := func(change func(s *cc.FlowContext)) cc.FlowContext {

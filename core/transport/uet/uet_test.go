@@ -55,8 +55,8 @@ func ackOf(p *packet.Packet) *answer {
 	return &a
 }
 
-// A receiver acknowledges the first packet, marked ones, those that ask for it, duplicates, what closes the last hole
-// after that was asked, and else after ack_bytes.
+// TestAckPolicy checks that a receiver acknowledges the first packet, marked ones, those that request it, duplicates,
+// and a packet that closes the last hole after a request. Otherwise it acknowledges after ack_bytes.
 func TestAckPolicy(t *testing.T) {
 	s, r := both(t, 1_000_000, func(c *Config) { c.AckBytes = 4 * 1050 })
 	var got []string
@@ -89,7 +89,8 @@ func TestAckPolicy(t *testing.T) {
 	}
 }
 
-// The bitmap begins with the packet that is marked or asks, else 63 before it, behind the first that has not come.
+// TestReceiver_BitmapStartsAtCause checks that the bitmap begins with the packet that is marked or requests it.
+// Otherwise it begins 63 packets earlier, but after the first missing one.
 func TestReceiver_BitmapStartsAtCause(t *testing.T) {
 	s, r := both(t, 1_000_000, nil)
 	for n := int64(1); n < 100; n += 2 {
@@ -120,8 +121,8 @@ func TestReceiver_BitmapStartsAtCause(t *testing.T) {
 	}
 }
 
-// A packet asks for its acknowledgement if it is the last one, fills the window or takes the last credit, or is sent
-// again.
+// TestSender_AsksForAcknowledgements checks that a packet requests its acknowledgement if it is the last one, fills the
+// window, uses the last credit, or is a retransmission.
 func TestSender_AsksForAcknowledgements(t *testing.T) {
 	for _, control := range []string{bySender, byReceiver} {
 		t.Run(control, func(t *testing.T) {
@@ -155,8 +156,8 @@ func deliver(s *Sender, now unit.Time, a answer) {
 	s.Receive(now, p)
 }
 
-// What is in flight falls by what the receiver counts and by NACKed packets; a packet that comes although it was to be
-// sent again is counted back.
+// TestInFlight checks that the flight falls by the receiver's counts and by NACKed packets. A packet that arrives
+// although a retransmission was due is counted back.
 func TestInFlight(t *testing.T) {
 	s, _ := both(t, 1_000_000, nil)
 	n := int64(len(sent(s, 0)))
@@ -179,7 +180,8 @@ func TestInFlight(t *testing.T) {
 	}
 }
 
-// A round trip is known of packets that were sent once, or twice if the acknowledgement is of the second.
+// TestSender_SamplesUnambiguousRoundTrips: a round trip is known of packets that were sent once, or twice if the
+// acknowledgement is of the second.
 func TestSender_SamplesUnambiguousRoundTrips(t *testing.T) {
 	s, _ := both(t, 1_000_000, nil)
 	sent(s, 0)
@@ -210,8 +212,8 @@ func TestSender_SamplesUnambiguousRoundTrips(t *testing.T) {
 	}
 }
 
-// NACKed packets go again at once, by their numbers, before what is new, and ask for an acknowledgement. NACKs of what
-// is not out change nothing.
+// TestSender_NackedPacketsGoFirst checks that NACKed packets are resent at once, by their numbers, before new ones, and
+// request an acknowledgement. NACKs of packets that are not in flight change no state.
 func TestSender_NackedPacketsGoFirst(t *testing.T) {
 	s, _ := both(t, 1_000_000, nil)
 	n := int64(len(sent(s, 0)))
@@ -231,8 +233,8 @@ func TestSender_NackedPacketsGoFirst(t *testing.T) {
 	}
 }
 
-// The timer runs on the packet that is out longest: 15 us and six products. It sends that again and no other; the
-// window gets smaller by it.
+// TestSender_TimeoutResendsOldestPacket checks that the timer runs on the oldest packet in flight: 15 us and six
+// products. It resends only that packet, and the window shrinks.
 func TestSender_TimeoutResendsOldestPacket(t *testing.T) {
 	s, _ := both(t, 1_000_000, nil)
 	sent(s, 0)
@@ -253,8 +255,8 @@ func TestSender_TimeoutResendsOldestPacket(t *testing.T) {
 	}
 }
 
-// If what has timed out may not go, the sender asks for it, once a round trip; the receiver acknowledges that at once
-// and gives credit.
+// TestSender_RequestsCreditAfterTimeout checks that a sender that may not resend a packet after its timeout requests
+// credit, once a round trip. The receiver acknowledges that at once and gives credit.
 func TestSender_RequestsCreditAfterTimeout(t *testing.T) {
 	s, r := both(t, 1_000_000, func(c *Config) { c.Control = byReceiver })
 	n := len(sent(s, 0))
@@ -277,7 +279,8 @@ func TestSender_RequestsCreditAfterTimeout(t *testing.T) {
 	}
 }
 
-// Estimated timeouts follow the round trip, with a floor, and double up to 64 times until something is heard.
+// TestSender_EstimatedTimeoutDoubles checks that estimated timeouts follow the round trip, with a floor, and double up
+// to 64 times until an answer arrives.
 func TestSender_EstimatedTimeoutDoubles(t *testing.T) {
 	s, _ := both(t, 1_000_000, func(c *Config) { c.RTO, c.RTOMin = estimatedRTO, 20*us })
 	sent(s, 0)
@@ -306,8 +309,8 @@ func TestSender_EstimatedTimeoutDoubles(t *testing.T) {
 	}
 }
 
-// A receiver acknowledges several packets by the last of them: where round trips do not vary, the first of them must
-// not be taken to be lost.
+// TestEstimatedLongPath: a receiver acknowledges several packets by the last of them: where round trips do not vary,
+// the first of them must not be taken to be lost.
 func TestEstimatedLongPath(t *testing.T) {
 	s, _ := both(t, 10_000_000, func(c *Config) { c.RTO, c.RTOMin = estimatedRTO, 100*us })
 	s.timer.Trip = transport.RoundTrip{}
@@ -320,8 +323,9 @@ func TestEstimatedLongPath(t *testing.T) {
 	}
 }
 
-// Without trimming as much out of order as the window is a loss: what is missing goes again. After a round trip without
-// an acknowledgement a probe asks, and if it comes back without delay, all that is out is lost.
+// TestSender_SleekDetectsLossWithoutTrimming checks that without trimming a window's worth of packets out of order is a
+// loss, and the missing ones are resent. After a round trip without an acknowledgement a probe is sent. If it returns
+// without delay, the complete flight is lost.
 func TestSender_SleekDetectsLossWithoutTrimming(t *testing.T) {
 	sleek := func(c *Config) { c.Sleek = true }
 	s, _ := both(t, 20_000, sleek)
@@ -354,8 +358,8 @@ func TestSender_SleekDetectsLossWithoutTrimming(t *testing.T) {
 	}
 }
 
-// A sender begins with one and a half products of credit, which what it hears first ends; then it has what PULLs give,
-// at most as much, and may go below 0 by a packet.
+// TestSender_SpendsCreditOfPulls checks that a sender begins with one and a half products of credit, which ends with
+// the first answer. Then it has the credit of PULLs, at most as much, and may fall below 0 by a packet.
 func TestSender_SpendsCreditOfPulls(t *testing.T) {
 	s, _ := both(t, 1_000_000, func(c *Config) { c.Control = byReceiver })
 	all := sent(s, 0)
@@ -392,8 +396,8 @@ func TestSender_SpendsCreditOfPulls(t *testing.T) {
 	}
 }
 
-// A pacer serves flows in turn, at its share of the link, up to their targets, and those that ask for nothing ahead of
-// their needs while nobody else waits.
+// TestPacer_ServesFlowsInTurn checks that a pacer serves flows in turn, at its share of the link, up to their targets.
+// It serves flows without advance requests while no other flow waits.
 func TestPacer_ServesFlowsInTurn(t *testing.T) {
 	x := &pacer{}
 	member := func(id int) *member { return &member{flow: packet.FlowID(id), perQuantum: 1000, maxAhead: 100} }
@@ -429,7 +433,7 @@ func TestPacer_ServesFlowsInTurn(t *testing.T) {
 	}
 }
 
-// A NIC takes its time for acknowledgements and for NACKs, each its own.
+// TestReceiver_DelaysAcksAndNacks checks that a NIC delays acknowledgements and NACKs by a time for each kind.
 func TestReceiver_DelaysAcksAndNacks(t *testing.T) {
 	s, r := both(t, 1_000_000, func(c *Config) { c.AckDelay, c.NackDelay = 3*us, us })
 	p := data(s, 0, 0)
@@ -452,7 +456,7 @@ func TestReceiver_DelaysAcksAndNacks(t *testing.T) {
 	}
 }
 
-// What is of another flow, damaged or made up changes nothing.
+// TestSender_IgnoresForeignPackets checks that packets of another flow, and damaged or forged ones, change no state.
 func TestSender_IgnoresForeignPackets(t *testing.T) {
 	s, r := both(t, 1_000_000, nil)
 	sent(s, 0)
@@ -498,7 +502,7 @@ func TestSender_IgnoresForeignPackets(t *testing.T) {
 	}
 }
 
-// What cannot work is refused with its name.
+// TestBadInput checks that impossible input is refused with its name.
 func TestBadInput(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(f *transport.Flow, c *Config)
@@ -535,7 +539,7 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// A flow of three packets of which a switch has trimmed one.
+// Example sends a flow of three packets, one trimmed by a switch.
 func Example() {
 	s, r, err := New(newFlow(0, 3000, nil), Defaults())
 	if err != nil {

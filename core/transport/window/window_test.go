@@ -68,7 +68,7 @@ func b(x bool) int {
 	return 0
 }
 
-// At most a window is in flight, and one window goes a round trip.
+// TestSender_WindowLimitsFlight checks that at most a window is in flight, and one window goes per round trip.
 func TestSender_WindowLimitsFlight(t *testing.T) {
 	s, r := New(flowtest.NewFlow(1_000_000), 50, unit.Millisecond)
 	sent, end := pipe(t, s, r, nil)
@@ -85,7 +85,7 @@ func TestSender_WindowLimitsFlight(t *testing.T) {
 	}
 }
 
-// Any packets may be lost, data or acknowledgements: all bytes arrive, once.
+// TestSender_DeliversAllUnderLoss: any packets may be lost, data or acknowledgements: all bytes arrive, once.
 func TestSender_DeliversAllUnderLoss(t *testing.T) {
 	for seed := range uint64(30) {
 		random := unit.NewRandom(seed, "loss")
@@ -103,7 +103,7 @@ func TestSender_DeliversAllUnderLoss(t *testing.T) {
 	}
 }
 
-// A single loss in a window costs one NACK and one window, not a timeout.
+// TestGoBackN: a single loss in a window costs one NACK and one window, not a timeout.
 func TestGoBackN(t *testing.T) {
 	s, r := New(flowtest.NewFlow(100_000), 20, 10*unit.Millisecond)
 	sent, end := pipe(t, s, r, func(data bool, n int) bool { return data && n == 30 })
@@ -112,7 +112,7 @@ func TestGoBackN(t *testing.T) {
 	}
 }
 
-// The timeout doubles up to 64 times, and a new acknowledgement resets it.
+// TestSender_TimeoutDoublesUntilProgress: the timeout doubles up to 64 times, and a new acknowledgement resets it.
 func TestSender_TimeoutDoublesUntilProgress(t *testing.T) {
 	s, _ := New(flowtest.NewFlow(10_000), 5, unit.Millisecond)
 	s.Emit(0, &packet.Packet{})

@@ -12,7 +12,7 @@ import (
 
 // Of packets that come at once for a slow port the first six (one on the wire, five waiting) are
 // safe, some of the next are lost, and the queue never grows beyond most.
-func TestEarly_DropsBetweenLeastAndMost(t *testing.T) {
+func TestEarly_DropsBetweenMinAndMax(t *testing.T) {
 	s := dataplanetest.Setup{Ports: []dataplanetest.Port{{Rate: unit.LinkRate{Bits: unit.Tbps}},
 		{Rate: unit.LinkRate{Bits: unit.Mbps}}}}
 	site := s.NewSite()

@@ -8,7 +8,7 @@ import (
 	"weir/study/measure"
 )
 
-// Three flows have received 3, 1 and 2 kB in a second.
+// ExampleDefinition: three flows have received 3, 1 and 2 kB in a second.
 func ExampleDefinition() {
 	result := &outcome.Result{Measured: unit.Second, Flows: make([]outcome.FlowResult, 3)}
 	for i, kB := range []unit.Bytes{3, 1, 2} {

@@ -65,7 +65,7 @@ func outcome(t *testing.T, attempt func(*Try)) (verdict, text string) {
 	return v.name, v.text
 }
 
-func TestFatalEndsTheAttemptAlone(t *testing.T) {
+func TestFatal_EndsOnlyTheAttempt(t *testing.T) {
 	var order []string
 	attempts := 0
 	Test(t, func(try *Try) {
@@ -82,7 +82,8 @@ func TestFatalEndsTheAttemptAlone(t *testing.T) {
 	}
 }
 
-// A part's cleanups run at its end, also if it is fatal for the attempt, and those before it at the attempt's.
+// TestRunPart_CleansUpAtItsEnd: a part's cleanups run at its end, also if it is fatal for the attempt, and those before
+// it at the attempt's.
 func TestRunPart_CleansUpAtItsEnd(t *testing.T) {
 	var order []string
 	note := func(what string) func() { return func() { order = append(order, what) } }
@@ -111,7 +112,7 @@ func TestSkipReachesTheOuterTest(t *testing.T) {
 	}
 }
 
-// The same line of Error is the same way, two lines are two.
+// TestWaysByLine: the same line of Error is the same way, two lines are two.
 func TestWaysByLine(t *testing.T) {
 	n := 0
 	verdict, _ := outcome(t, func(try *Try) {
@@ -127,7 +128,7 @@ func TestWaysByLine(t *testing.T) {
 	}
 }
 
-// Two lines are two ways, even with the same format.
+// TestWaysByLineAndFormat: two lines are two ways, even with the same format.
 func TestWaysByLineAndFormat(t *testing.T) {
 	n := 0
 	verdict, text := outcome(t, func(try *Try) {
@@ -186,7 +187,7 @@ func TestWaysByHelper(t *testing.T) {
 	}
 }
 
-// The last attempt's disturbances are the cause of a test without a verdict.
+// TestCauseOfDisturbance: the last attempt's disturbances are the cause of a test without a verdict.
 func TestCauseOfDisturbance(t *testing.T) {
 	_, text := outcome(t, func(try *Try) {
 		try.NoteDisturbed("a late thread", "a lost frame")
@@ -198,7 +199,7 @@ func TestCauseOfDisturbance(t *testing.T) {
 	}
 }
 
-// Any goroutine may register cleanups and record findings, and no call is lost.
+// TestManyGoroutines: any goroutine may register cleanups and record findings, and no call is lost.
 func TestManyGoroutines(t *testing.T) {
 	const count = 100
 	cleaned := 0
@@ -231,7 +232,7 @@ func TestPanicsReachTheTest(t *testing.T) {
 	Test(t, func(*Try) { panic("broken") })
 }
 
-// A cleanup that fails is a finding of the attempt, and the other cleanups run all the same.
+// TestFatalInACleanup: a cleanup that fails is a finding of the attempt, and the other cleanups run all the same.
 func TestFatalInACleanup(t *testing.T) {
 	cleaned := 0
 	verdict, text := outcome(t, func(try *Try) {

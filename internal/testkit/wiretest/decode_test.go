@@ -88,7 +88,7 @@ func TestDecode_DetectsEachFlippedBit(t *testing.T) {
 	}
 }
 
-// The decoder takes anything without a panic.
+// FuzzDecode_GivesFrameOrError: the decoder takes anything without a panic.
 func FuzzDecode_GivesFrameOrError(f *testing.F) {
 	for _, frame := range frames(f) {
 		f.Add(frame)

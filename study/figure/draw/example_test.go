@@ -8,7 +8,7 @@ import (
 	"weir/study/figure/draw"
 )
 
-// One drawing gives all formats.
+// ExampleDrawer draws a figure once and writes it in all formats.
 func ExampleDrawer() {
 	f := figure.Figure{X: figure.NewAutoAxis("n"), Y: figure.NewAutoAxis("goodput [Mb/s]"), Size: figure.PrintSize(252),
 		Names: []string{"without", "abc"},

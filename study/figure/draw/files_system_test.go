@@ -14,8 +14,7 @@ import (
 	"weir/study/figure"
 )
 
-// A PDF embeds its fonts, and none of them is of Type 3; the words that it shows
-// can be found in it.
+// TestPDFTools checks that a PDF embeds its fonts, none of Type 3, and its words can be found.
 func TestPDFTools(t *testing.T) {
 	for _, tool := range []string{"pdffonts", "pdfinfo", "pdftotext"} {
 		testkit.RequireProgram(t, tool, "poppler-utils")
@@ -58,7 +57,7 @@ func TestPDFTools(t *testing.T) {
 	}
 }
 
-// The numbers of a figure are drawn again by gnuplot and matplotlib, each by the script beside them.
+// TestScriptsDraw checks that gnuplot and matplotlib draw a figure's numbers, each by its exported script.
 func TestScriptsDraw(t *testing.T) {
 	python := "/usr/bin/python3"          // Debian's, which has Debian's packages
 	t.Setenv("MPLCONFIGDIR", t.TempDir()) // matplotlib's cache: the home folder may be read-only

@@ -18,8 +18,8 @@ import (
 // look is a folder for pictures of the samples, to be looked at: LOOK=/tmp/pictures go test -run TestEveryKind
 var look = os.Getenv("LOOK")
 
-// Every kind of figure is drawn on a screen and at the widths of journals, in the same bytes each time, on a
-// background that is whole.
+// TestEveryKind: every kind of figure is drawn on a screen and at the widths of journals, in the same bytes each time,
+// on a background that is whole.
 func TestEveryKind(t *testing.T) {
 	for name, f := range samples() {
 		for _, size := range []struct {
@@ -98,7 +98,7 @@ func TestTextSizes(t *testing.T) {
 	}
 }
 
-// A PDF has the size that was asked for, and the same bytes each time.
+// TestRender_PDFHasGivenSize checks that a PDF has the given size, and the same bytes each time.
 func TestRender_PDFHasGivenSize(t *testing.T) {
 	for name, f := range samples() {
 		t.Run(name, func(t *testing.T) {
@@ -118,7 +118,7 @@ func TestRender_PDFHasGivenSize(t *testing.T) {
 	}
 }
 
-// A PNG has 600 dots an inch, and says so.
+// TestRender_PNGHas600DotsPerInch checks that a PNG has 600 dots an inch, and declares it.
 func TestRender_PNGHas600DotsPerInch(t *testing.T) {
 	for _, width := range []float64{89, 183} {
 		f := curves(3)
@@ -147,7 +147,8 @@ func TestRender_PNGHas600DotsPerInch(t *testing.T) {
 	}
 }
 
-// A figure's numbers and the scripts that draw them are written for every kind, whatever the names are.
+// TestFigure_ExportsNumbersAndScripts checks that a figure's numbers and its scripts are written for every kind, with
+// any names.
 func TestFigure_ExportsNumbersAndScripts(t *testing.T) {
 	for name, f := range samples() {
 		t.Run(name, func(t *testing.T) {

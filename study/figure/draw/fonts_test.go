@@ -8,7 +8,7 @@ import (
 	"weir/study/figure"
 )
 
-// Long texts of every place of a figure stay in its picture, whatever font a viewer has.
+// TestTextsFitOtherFonts checks that long texts anywhere in a figure stay in its picture, with any font of a viewer.
 func TestTextsFitOtherFonts(t *testing.T) {
 	long := "mean and 95 % interval of 3 runs; of queue only mean is shown, not max ±=+MWmw "
 	for _, size := range []figure.Size{figure.ScreenSize(), figure.PrintSize(89 * 72 / 25.4)} {
@@ -32,7 +32,7 @@ func TestTextsFitOtherFonts(t *testing.T) {
 	}
 }
 
-// The check itself finds a text that is cut off, and one without its length.
+// TestFindProblems_FindsCutText: the check itself finds a text that is cut off, and one without its length.
 func TestFindProblems_FindsCutText(t *testing.T) {
 	f := figure.Figure{Title: "title", X: figure.NewAutoAxis("x"), Y: figure.NewAutoAxis("y"), Names: []string{""},
 		Size: figure.ScreenSize(), Panels: []figure.Panel{{Marks: []figure.Mark{{X: []float64{1, 2}, Y: []float64{1, 2}}}}}}

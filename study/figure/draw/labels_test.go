@@ -164,7 +164,7 @@ var sizesOfFigures = map[string]figure.Size{"screen": figure.ScreenSize(), "89 m
 	"183 mm": figure.PrintSize(183 * mm), "89 × 50 mm": {Width: 89 * mm, Height: 50 * mm, Text: 8},
 	"183 mm, 7 pt": {Width: 183 * mm, Text: 7}, "89 mm, 12 pt": {Width: 89 * mm, Text: 12}}
 
-// No text of a figure runs into another one, or out of the page, in any kind of figure.
+// TestTextsApart: no text of a figure runs into another one, or out of the page, in any kind of figure.
 func TestTextsApart(t *testing.T) {
 	for name, f := range samples() {
 		for size, s := range sizesOfFigures {
@@ -230,7 +230,8 @@ func TestTicksApart(t *testing.T) {
 	}
 }
 
-// So do categories: few and many, short and long, with and without places to break them.
+// TestWordsApart checks that categories do not overlap: few and many, short and long, with and without places to break
+// them.
 func TestWordsApart(t *testing.T) {
 	long := strings.Repeat("longer", 12)
 	for name, word := range map[string]func(k int) string{
@@ -266,7 +267,8 @@ func TestWordsApart(t *testing.T) {
 	}
 }
 
-// Long labels of axes and titles are broken, and not cut off; a legend that does not fit into a corner stands below.
+// TestLongLabels checks that long labels of axes and titles are broken, and not cut off. A legend that does not fit
+// into a corner is below the figure.
 func TestLongLabels(t *testing.T) {
 	for size, s := range sizesOfFigures {
 		long := strings.Repeat("a very long label of what is shown ", int(48/s.Text))
@@ -309,7 +311,7 @@ func TestLongLabels(t *testing.T) {
 	}
 }
 
-// The corner that is the best one has no line through it, though no value stands there.
+// TestBestCornerOfLines checks that the best corner has no line through it, even one without a value there.
 func TestBestCornerOfLines(t *testing.T) {
 	f := figure.Figure{X: figure.NewAutoAxis("x"), Y: figure.NewAutoAxis("y"), Names: []string{"a", "b"},
 		Size:   figure.ScreenSize(),
@@ -330,7 +332,7 @@ func TestBestCornerOfLines(t *testing.T) {
 	}
 }
 
-// Shares on a logarithmic axis are numbers, of which nobody has to think what a milli is; quantities have prefixes.
+// TestSharesHaveNoPrefixes checks that shares on a logarithmic axis are plain numbers, and quantities have prefixes.
 func TestSharesHaveNoPrefixes(t *testing.T) {
 	f := figure.Figure{X: figure.NewAutoAxis("queue"), Y: figure.NewAutoAxis("share of values beyond"),
 		Names:  []string{""},

@@ -79,7 +79,7 @@ func TestSeries_AreDistinguishable(t *testing.T) {
 	}
 }
 
-// On white every colour has a contrast of 3, as WCAG asks of graphics.
+// TestPalette_HasContrastOnWhite checks that on white every colour has a contrast of 3, as WCAG requires of graphics.
 func TestPalette_HasContrastOnWhite(t *testing.T) {
 	for i, c := range figure.Palette() {
 		if contrast := 1.05 / (luminance(c) + 0.05); contrast < 3 {
@@ -152,7 +152,7 @@ func TestNarrowRows(t *testing.T) {
 	}
 }
 
-// A panel with more series than can be told apart is refused; whoever makes figures splits it.
+// TestTooMany checks that a panel with more series than can be distinguished is refused. The caller splits it.
 func TestTooMany(t *testing.T) {
 	if _, err := (&figure.Figure{Names: make([]string, 20), Size: figure.ScreenSize(), X: figure.NewAutoAxis(""),
 		Y: figure.NewAutoAxis(""),

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// What is to be said of every run is said once, and of some runs of these.
+// TestTakeCommonNotes_KeepsOtherNotesPerRun checks that a note for every run is reported once, and other notes with
+// their runs.
 func TestTakeCommonNotes_KeepsOtherNotesPerRun(t *testing.T) {
 	all := []exportedRun{{Omitted: []string{"no pfc.txt", "no qlen.txt"}}, {Omitted: []string{"no qlen.txt",
 		"no pfc.txt"}},

@@ -112,8 +112,8 @@ func TestCompareOdd(t *testing.T) {
 	}
 }
 
-// A flow that one side has not is a difference, although each bin agrees: one of ten of a size is left out.
-// A share of them may be allowed.
+// TestCompareUnpaired: a flow that one side has not is a difference, although each bin agrees: one of ten of a size is
+// left out. A share of them may be allowed.
 func TestCompareUnpaired(t *testing.T) {
 	same := func(_, _ int) float64 { return 1 }
 	whole, part := listed("whole", 2, same), listed("part", 2, same)
@@ -151,7 +151,7 @@ func TestCompareUnpaired(t *testing.T) {
 	}
 }
 
-// A run of results is compared with what was exported of it, and with the wrong file.
+// TestCompletions_RunMatchesItsExport compares a run of results with its export, and with the wrong file.
 func TestCompletions_RunMatchesItsExport(t *testing.T) {
 	s := plantest.Load(t, room(), `duration: 1ms
 framing: hpcc

@@ -7,7 +7,7 @@ import (
 	"weir/study/interop/hpccsim"
 )
 
-// What is wrong with a simulator's files comes with its place.
+// ExampleImport returns each error in a simulator's files with its place.
 func ExampleImport() {
 	_, _, err := hpccsim.Import(&experiment.Registry{}, "none.txt", ".")
 	fmt.Println(err)

@@ -206,7 +206,7 @@ func TestImportEveryMode(t *testing.T) {
 	}
 }
 
-// Review of CC_MODE 8: the simulator's flows start at line rate, and HAS_WIN bounds them.
+// TestImportDCTCP checks CC_MODE 8: the simulator's flows start at line rate, and HAS_WIN bounds them.
 func TestImportDCTCP(t *testing.T) {
 	data, _ := imported(t, "CC_MODE", "CC_MODE 8")
 	for _, want := range []string{"slow_start: false", "bound: bdp", "window_test: below"} {
@@ -223,7 +223,7 @@ func TestImportDCTCP(t *testing.T) {
 	}
 }
 
-// What a configuration cannot be, with the place of the key that is wrong.
+// TestImportHPCCErrors checks that impossible configurations are errors with the place of the key.
 func TestImportHPCCErrors(t *testing.T) {
 	for want, change := range map[string][]string{
 		"config.txt:18:9: CC_MODE is \"2\"; allowed: 1 (DCQCN), 3 (HPCC)": {"CC_MODE", "CC_MODE 2"},

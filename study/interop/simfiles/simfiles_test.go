@@ -17,7 +17,8 @@ import (
 // rounding is the tolerance of times and ratios.
 var rounding = testkit.Tolerance{Absolute: 1e-9}
 
-// Every key of the HPCC simulator's config.txt is read and written; the sample has each of them once.
+// TestReadConfig_ReadsEveryKey checks that every key of the HPCC simulator's config.txt is read and written. The sample
+// has each once.
 func TestReadConfig_ReadsEveryKey(t *testing.T) {
 	data, err := os.ReadFile("testdata/config.txt")
 	if err != nil {
@@ -148,7 +149,7 @@ func FuzzReadQueues(f *testing.F) {
 	})
 }
 
-// HPCC simulator: 0x0b000001 + (n/256)·0x10000 + (n%256)·0x100.
+// TestAddressOf_IsInverseOfAddrNode follows HPCC simulator: 0x0b000001 + (n/256)·0x10000 + (n%256)·0x100.
 func TestAddressOf_IsInverseOfAddrNode(t *testing.T) {
 	for node, want := range map[int]uint32{0: 0x0b000001, 1: 0x0b000101, 209: 0x0b00d101, 256: 0x0b010001, 375: 0x0b017701,
 		65535: 0x0bffff01} {
@@ -238,7 +239,7 @@ func TestComputeSlowdowns_MatchesRowsByHand(t *testing.T) {
 	}
 }
 
-// A queue of up to 999 bytes counts as 0 KB (HPCC simulator: qlen/1000).
+// TestQueueAdd: a queue of up to 999 bytes counts as 0 KB (HPCC simulator: qlen/1000).
 func TestQueueAdd(t *testing.T) {
 	var q QueueHistogram
 	for _, n := range []int64{0, 999, 1000, 3999, -1} {
@@ -249,7 +250,7 @@ func TestQueueAdd(t *testing.T) {
 	}
 }
 
-// What each reader says to bad input: file, line, column, what is allowed.
+// TestBadFiles checks each reader's errors for bad input: file, line, column, the allowed values.
 func TestBadFiles(t *testing.T) {
 	var out strings.Builder
 	for _, c := range []struct {
@@ -292,7 +293,7 @@ func TestBadFiles(t *testing.T) {
 	testkit.Golden(t, "badfiles.txt", testkit.RemoveLists(out.String()))
 }
 
-// The error of an unknown key lists all keys. The golden file has no such lists.
+// TestListOfKeys: the error of an unknown key lists all keys. The golden file has no such lists.
 func TestListOfKeys(t *testing.T) {
 	var known []string
 	for i := range Keys {

@@ -6,7 +6,7 @@ import (
 	"weir/study/page/live"
 )
 
-// A manager that is closed has ended, and takes no more jobs.
+// Example closes a manager: it has then ended and takes no more jobs.
 func Example() {
 	m := live.New(live.Config{Dir: "results"})
 	m.Close()

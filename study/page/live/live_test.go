@@ -88,7 +88,8 @@ func gated(t *testing.T) (*gate, *experiment.Spec, *experiment.Registry) {
 
 func over(s live.Status) bool { return s.State.Over() }
 
-// A job leaves the same bytes as weir run without anybody who looks on, and films of its runs.
+// TestJob_WritesSameBytesAsRun checks that a job writes the same bytes as an unobserved weir run, and films of its
+// runs.
 func TestJob_WritesSameBytesAsRun(t *testing.T) {
 	dir, other := t.TempDir(), t.TempDir()
 	s := loadQuick(t, "p4abc/fig5", "n=1")
@@ -153,7 +154,8 @@ func film(t *testing.T, j *live.Job, run int) {
 	}
 }
 
-// Stopped, a job keeps what is finished, and the next one goes on with the rest.
+// TestJob_StopKeepsFinishedRuns checks that a stopped job keeps its finished runs, and the next one continues with the
+// rest.
 func TestJob_StopKeepsFinishedRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
@@ -189,7 +191,8 @@ func TestJob_StopKeepsFinishedRuns(t *testing.T) {
 	})
 }
 
-// Closed, the manager stops the job that runs and keeps what is finished; it takes no more jobs.
+// TestManager_CloseStopsRunningJob checks that a closed manager stops the running job, keeps the finished runs and
+// takes no more jobs.
 func TestManager_CloseStopsRunningJob(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := manager(t, t.TempDir())
@@ -212,7 +215,7 @@ func TestManager_CloseStopsRunningJob(t *testing.T) {
 	})
 }
 
-// Of too many jobs the last one is refused.
+// TestManager_RejectsTooManyJobs checks that the last of too many jobs is refused.
 func TestManager_RejectsTooManyJobs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := manager(t, t.TempDir())
@@ -233,7 +236,7 @@ func TestManager_RejectsTooManyJobs(t *testing.T) {
 	})
 }
 
-// A single run is carried out again without a folder.
+// TestManager_FilmsRunWithoutFolder checks that a single run is repeated without a folder.
 func TestManager_FilmsRunWithoutFolder(t *testing.T) {
 	dir := t.TempDir()
 	m := manager(t, dir)

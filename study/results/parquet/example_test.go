@@ -8,7 +8,7 @@ import (
 	"weir/study/results/parquet"
 )
 
-// A trace is written and read again.
+// Example writes a trace and reads it back.
 func Example() {
 	var b bytes.Buffer
 	w := parquet.NewTraceTable(&b, []string{"a->s"})

@@ -7,7 +7,7 @@ import (
 	"weir/study/run/hostagents"
 )
 
-// A program that has agents links them in.
+// Example links agents into a program.
 func Example() {
 	run.Agents.Link(hostagents.Driver{})
 	fmt.Println(run.Agents.Linked())

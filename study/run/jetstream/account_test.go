@@ -215,7 +215,7 @@ func TestTooLateForAccount(t *testing.T) {
 }
 
 // What the journal of a coordinator has that was killed when all was done is told by the next, which has nothing to do.
-func TestAccountOfNothing(t *testing.T) {
+func TestAccount_IncludesFinishedSweepOfKilledCoordinator(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := sweepOf(t, 30)
 		p := newParty(t)

@@ -110,7 +110,8 @@ func (d *countingDialer) Dial(network, address string) (net.Conn, error) {
 	return net.Dial(network, address)
 }
 
-// A URL of tls: is checked with the system's certificates (SSL_CERT_FILE), and there is no way around.
+// TestForeignEncrypted: a URL of tls: is checked with the system's certificates (SSL_CERT_FILE), and there is no way
+// around.
 func TestForeignEncrypted(t *testing.T) {
 	const address, known = "WEIR_TEST_TLS", "WEIR_TEST_KNOWN"
 	if a := os.Getenv(address); a != "" {

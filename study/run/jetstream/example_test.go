@@ -14,7 +14,7 @@ import (
 	"weir/study/run/jetstream"
 )
 
-// An experiment whose runs workers may carry out: those that join, and one of this process.
+// Example runs an experiment on workers: those that join, and one of this process.
 func Example() {
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {

@@ -139,7 +139,8 @@ func TestCoordinator_RejectsInvalidResults(t *testing.T) {
 	}
 }
 
-// A worker of another revision is refused by name, and one without the key is not let in.
+// TestCoordinator_RejectsOtherRevisions: a worker of another revision is refused by name, and one without the key is
+// not let in.
 func TestCoordinator_RejectsOtherRevisions(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := sweepOf(t, 4)

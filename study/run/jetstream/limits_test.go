@@ -89,7 +89,7 @@ func TestMemoryLimit(t *testing.T) {
 
 // Runs that are given up because all together take too much are made again alone, and only who takes too much alone is
 // blamed.
-func TestBlamedAlone(t *testing.T) {
+func TestLimits_BlameOnlyRunsTooLargeByThemselves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		runtime.GC()
 		r, room := plan.ListRuns(sweepOf(t, 2))[0], heapInUse()+300e6
@@ -153,7 +153,8 @@ func TestRunWithin_CollectsGarbageFirst(t *testing.T) {
 	})
 }
 
-// A run that takes longer than a worker gives it is reported with the limit, and the time of others does not count.
+// TestTimeLimit: a run that takes longer than a worker gives it is reported with the limit, and the time of others does
+// not count.
 func TestTimeLimit(t *testing.T) {
 	for longest, fails := range map[time.Duration]int{100 * time.Millisecond: 1, time.Hour: 0} {
 		runBubble(t, longest.String(), func(t *testing.T) {
@@ -262,7 +263,7 @@ func TestCoordinator_ReportsUnfitRunOnce(t *testing.T) {
 	})
 }
 
-// Workers take the largest class that fits them first, and each run only if it fits.
+// TestSizeClass_FollowsMemory: workers take the largest class that fits them first, and each run only if it fits.
 func TestSizeClass_FollowsMemory(t *testing.T) {
 	for memory, want := range map[float64]int{0: 0, 1 << 20: 1, 1<<20 - 1: 0, 35e6: 6, 64 << 20: 7, 64<<20 - 1: 6,
 		1 << 60: sizeClasses - 1} {

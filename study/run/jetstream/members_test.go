@@ -97,7 +97,7 @@ func TestLongRun(t *testing.T) {
 	})
 }
 
-// One run in fifty is made again to be compared.
+// TestDrawCheck_ChecksOneRunInFifty: one run in fifty is made again to be compared.
 func TestDrawCheck_ChecksOneRunInFifty(t *testing.T) {
 	numbers, checked := 0, 0
 	next := func(n int) int { numbers++; return numbers % n }

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Workers need an address that is this machine's for them, too.
+// TestReachableHost_RejectsEveryAddress: workers need an address that is this machine's for them, too.
 func TestReachableHost_RejectsEveryAddress(t *testing.T) {
 	for listen, want := range map[string]string{"10.0.0.1:4222": "", "localhost:0": "", "[2001:db8::1]:1": "",
 		":4222": "every address", "0.0.0.0:4222": "every address", "[::]:4222": "every address",
@@ -20,7 +20,8 @@ func TestReachableHost_RejectsEveryAddress(t *testing.T) {
 	}
 }
 
-// WriteJoinFile writes the file to join with before a sweep begins, and chooses the port.
+// TestWriteJoinFile_ChoosesPort: WriteJoinFile writes the file to join with before a sweep begins, and chooses the
+// port.
 func TestWriteJoinFile_ChoosesPort(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "keys")
 	file, address, err := WriteJoinFile("127.0.0.1:0", dir)
@@ -46,7 +47,8 @@ func TestWriteJoinFile_ChoosesPort(t *testing.T) {
 	}
 }
 
-// A server that workers reach from other machines has a certificate, and the same one after a restart.
+// TestCertificateIsKept: a server that workers reach from other machines has a certificate, and the same one after a
+// restart.
 func TestCertificateIsKept(t *testing.T) {
 	dir := t.TempDir()
 	first, err := openSecrets(dir, "192.0.2.1")

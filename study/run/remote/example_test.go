@@ -9,7 +9,7 @@ import (
 	"weir/study/run/remote"
 )
 
-// A process that continues after another one was killed reads from the journal what happened.
+// Example continues after another process was killed: it reads the finished work from the journal.
 func Example() {
 	dir, err := os.MkdirTemp("", "journal")
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"weir/study/run/slurm"
 )
 
-// Without a wish, tasks take about ten minutes.
+// ExampleOptions shows the default: tasks take about ten minutes.
 func ExampleOptions() {
 	o := slurm.DefaultOptions
 	o.Sbatch = []string{"partition=short", "-A me"}

@@ -116,7 +116,7 @@ func TestListEnds_FallsBackToController(t *testing.T) {
 	}
 }
 
-// A command that this machine does not have is an error that names the way without it.
+// TestNoSlurm: a command that this machine does not have is an error that names the way without it.
 func TestNoSlurm(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	if _, err := commands(nil).listQueue(t.Context()); err == nil ||

@@ -7,7 +7,7 @@ import (
 	"weir/study/workers/jetstream"
 )
 
-// Flags are checked before a server starts.
+// ExampleDriver_Runner checks flags before a server starts.
 func ExampleDriver_Runner() {
 	f := workers.Flags{Workers: "127.0.0.1:4222", ServerFlags: workers.ServerFlags{NATS: "nats://127.0.0.1"}}
 	_, _, err := jetstream.Driver{}.Runner(&f, &workers.Machine{}, 1)

@@ -8,7 +8,7 @@ import (
 	cluster "weir/study/workers/slurm"
 )
 
-// Options are checked before a folder is written.
+// ExampleCluster_Check checks options before a folder is written.
 func ExampleCluster_Check() {
 	o := workers.ClusterOptions{Task: workers.DefaultTaskTime, Tasks: workers.DefaultMaxTasks, Threads: 1}
 	fmt.Println(slurm.Options(o).Task == slurm.DefaultOptions.Task, o.Tasks == slurm.DefaultOptions.Tasks,

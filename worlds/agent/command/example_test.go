@@ -7,7 +7,7 @@ import (
 	"weir/worlds/agent/command"
 )
 
-// The command needs to know which connections are meant.
+// ExampleAgent_Run shows that the command needs to know which connections to control.
 func ExampleAgent_Run() {
 	fmt.Println(command.Agent{}.Run(&flags.AgentFlags{Follow: "hpcc"}, &flags.Environment{}))
 	// Output: invalid input: --interface NAME or --cgroup PATH is missing; give one of them

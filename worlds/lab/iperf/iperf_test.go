@@ -85,7 +85,8 @@ func TestParseReport_ReadsIntervals(t *testing.T) {
 	}
 }
 
-// Whatever a report says, parts of it are at most the whole, and nothing is below 0.
+// FuzzParseReport_PartsStayWithinTotal checks that for any report its parts are at most the total, and no value is
+// below 0.
 func FuzzParseReport_PartsStayWithinTotal(f *testing.F) {
 	f.Add([]byte(ofServer), int64(50*unit.Millisecond), int64(275*unit.Millisecond))
 	f.Add([]byte(`{"error": "x"}`), int64(0), int64(1))
@@ -167,7 +168,7 @@ func TestPlanFlows_WritesArguments(t *testing.T) {
 	}
 }
 
-// What iperf3 cannot do is said by name.
+// TestPlanFlows_RejectsUnsupportedFlows checks that flows that iperf3 does not support are refused by name.
 func TestPlanFlows_RejectsUnsupportedFlows(t *testing.T) {
 	poisson := sender(t, udp.Config{Rate: unit.Mbps, Pattern: udp.Poisson})
 	for _, x := range []struct {

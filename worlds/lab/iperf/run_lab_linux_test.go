@@ -75,7 +75,7 @@ func children(t *testing.T) (all []string) {
 	return all
 }
 
-// A flow of TCP has what the line carries of its payload, and one of UDP its rate, as
+// TestRun_GoodputMatchesTraffic checks that a TCP flow has the line's share of payload, and a UDP flow its rate, as
 // with package traffic: within 3 %.
 func TestRun_GoodputMatchesTraffic(t *testing.T) {
 	needIperf(t)
@@ -130,7 +130,7 @@ func disturbed(try *realtime.Try, p *lab.DataPlane) {
 	}
 }
 
-// Two flows to one port, one of which begins later and ends earlier.
+// TestRun_FlowsToOnePortKeepRates checks two flows to one port; one begins later and ends earlier.
 func TestRun_FlowsToOnePortKeepRates(t *testing.T) {
 	needIperf(t)
 	realtime.Test(t, func(t *realtime.Try) {
@@ -159,7 +159,7 @@ func TestRun_FlowsToOnePortKeepRates(t *testing.T) {
 	})
 }
 
-// Of datagrams of which half are too many, half are lost.
+// TestRun_LosesHalfOfDoubleRate checks that half of the datagrams are lost at twice the link's rate.
 func TestRun_LosesHalfOfDoubleRate(t *testing.T) {
 	needIperf(t)
 	realtime.Test(t, func(t *realtime.Try) {
@@ -185,7 +185,7 @@ func TestRun_LosesHalfOfDoubleRate(t *testing.T) {
 	})
 }
 
-// Nothing of it remains when it is cancelled, and when iperf3 fails.
+// TestRun_CancelLeavesNoProcess checks that no process remains after a cancellation, or after a failure of iperf3.
 func TestRun_CancelLeavesNoProcess(t *testing.T) {
 	needIperf(t)
 	d := labtest.Dumbbell{Rate: 20 * unit.Mbps, Delay: 2 * unit.Millisecond, Packets: 100}

@@ -44,7 +44,8 @@ func modules(t testing.TB) (names []string) {
 	return names
 }
 
-// What it says is what there is, with and without root, and nothing remains of asking.
+// TestProbe_LeavesKernelUnchanged checks that a probe reports the kernel's state, with and without root, and leaves no
+// change.
 func TestProbe_LeavesKernelUnchanged(t *testing.T) {
 	before := modules(t)
 	k, err := Probe()
@@ -164,8 +165,8 @@ func apply(t testing.TB, l *lab.Network, s Settings) (changed [2][]string) {
 	return changed
 }
 
-// The defaults of the spec are Linux 6.18's: nothing is touched. What differs from them
-// is, and connections have it.
+// TestApply_ChangesOnlyDifferences checks that the spec's defaults are Linux 6.18's and change no setting. Settings
+// that differ from them are applied, and connections have them.
 func TestApply_ChangesOnlyDifferences(t *testing.T) {
 	d := labtest.Dumbbell{Rate: 100 * unit.Mbps, Delay: 5 * unit.Millisecond, Packets: 200}
 	l, _ := labtest.OpenDumbbell(t, d)
@@ -295,8 +296,8 @@ func gaps(t testing.TB, l *lab.Network, port uint16, while func()) (all []time.D
 	}
 }
 
-// Without bursts, packets of a paced flow come one by one; with them, at least every
-// second one (tcp_min_tso_segs) comes right after the one before.
+// TestApply_SegmentsLimitBursts checks that without bursts, packets of a paced flow arrive one by one. With them, at
+// least every second one (tcp_min_tso_segs) arrives right after the previous one.
 func TestApply_SegmentsLimitBursts(t *testing.T) {
 	realtime.Test(t, func(t *realtime.Try) {
 		d := labtest.Dumbbell{Rate: 200 * unit.Mbps, Delay: 5 * unit.Millisecond, Packets: 500}

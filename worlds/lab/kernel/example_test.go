@@ -6,7 +6,8 @@ import (
 	"weir/worlds/lab/kernel"
 )
 
-// A kernel says which congestion controls it offers, and what would bring another one.
+// ExampleKernel_CheckCongestionControl reports the congestion controls that a kernel offers, and how to load another
+// one.
 func ExampleKernel_CheckCongestionControl() {
 	k := &kernel.Kernel{CongestionControls: []string{"reno", "cubic"}, Modules: []string{"dctcp"}}
 	fmt.Println(k.CheckCongestionControl("dctcp"))

@@ -42,7 +42,7 @@ func without(name string) *Kernel {
 	return k
 }
 
-// Each parameter of transport tcp is in the table, in its order.
+// TestParameters_CoverTransportTCP: each parameter of transport tcp is in the table, in its order.
 func TestParameters_CoverTransportTCP(t *testing.T) {
 	var want, got []string
 	for _, p := range tcp.Scheme().Parameters() {
@@ -59,8 +59,8 @@ func TestParameters_CoverTransportTCP(t *testing.T) {
 	}
 }
 
-// The defaults are sysctls' defaults (Linux 6.18: Documentation/networking/ip-sysctl.rst)
-// and nothing else.
+// TestTCPSettings_DefaultsAreSysctlDefaults checks that the defaults are exactly the sysctls' (Linux 6.18:
+// Documentation/networking/ip-sysctl.rst).
 func TestTCPSettings_DefaultsAreSysctlDefaults(t *testing.T) {
 	s, err := linux().TCPSettings(config(t))
 	if err != nil {
@@ -139,7 +139,7 @@ func TestTCPSettings_SetEachParameter(t *testing.T) {
 	}
 }
 
-// What cannot be is said by name, with the reason.
+// TestTCPSettings_RejectUnsupportedValues checks that unsupported values are refused by name, with the reason.
 func TestTCPSettings_RejectUnsupportedValues(t *testing.T) {
 	old := linux()
 	old.DelayedACK = false
@@ -180,7 +180,7 @@ func TestTCPSettings_RejectUnsupportedValues(t *testing.T) {
 	}
 }
 
-// A host that sends and receives has both; flows that want different things of it cannot
+// TestHostAdd checks that a host that sends and receives has both settings. Flows with conflicting requirements cannot
 // be in one run.
 func TestHostAdd(t *testing.T) {
 	of := func(given ...string) Settings {
@@ -217,8 +217,9 @@ func TestHostAdd(t *testing.T) {
 	}
 }
 
-// Flows of one host may have buffers of different sizes: the sysctls are for those that grow, or for the largest, and
-// the others have their own by an option, which is of half of it, as the kernel doubles that.
+// TestSetBuffers_AllowsSizesPerFlow checks that flows of one host may have buffers of different sizes. The sysctls are
+// for those that grow, or for the largest. The others have their own by an option with half of the size, because the
+// kernel doubles it.
 func TestSetBuffers_AllowsSizesPerFlow(t *testing.T) {
 	type flow []string
 	fixed := func(size string) flow {

@@ -14,7 +14,7 @@ import (
 	"weir/internal/testkit"
 )
 
-// The agenda gives what is due in the order of time.
+// TestAgenda_OrdersTasksByTime checks that the agenda returns due tasks in the order of time.
 func TestAgenda_OrdersTasksByTime(t *testing.T) {
 	random := unit.NewRandom(1, "agenda")
 	var a agenda
@@ -44,7 +44,7 @@ func TestAgenda_OrdersTasksByTime(t *testing.T) {
 	}
 }
 
-// Flows are made ready soon before they begin, those of one host together.
+// TestStarts_AreReadyBeforeBegin checks that flows are prepared soon before they begin, those of one host together.
 func TestStarts_AreReadyBeforeBegin(t *testing.T) {
 	all := make([]Flow, 10)
 	for i := range all {
@@ -71,7 +71,7 @@ func TestStarts_AreReadyBeforeBegin(t *testing.T) {
 	}
 }
 
-// What samples show is TCP_INFO's in the simulator's units.
+// TestSampleValue_ConvertsTCPInfo checks that samples have TCP_INFO's values in the simulator's units.
 func TestSampleValue_ConvertsTCPInfo(t *testing.T) {
 	info := &sockdiag.Info{Window: 10, SendMSS: 1448, PacingRate: 5 * unit.Mbps, Unacked: 9, Sacked: 3, Lost: 2,
 		Retrans: 1,
@@ -87,7 +87,7 @@ func TestSampleValue_ConvertsTCPInfo(t *testing.T) {
 	}
 }
 
-// Headers of datagrams say what was put into them.
+// TestParseHeader_IsInverseOfPutHeader checks that headers of datagrams are read back as written.
 func TestParseHeader_IsInverseOfPutHeader(t *testing.T) {
 	var b [minDatagram]byte
 	putHeader(b[:], 1<<30, 1<<32-1, -5)
@@ -96,7 +96,7 @@ func TestParseHeader_IsInverseOfPutHeader(t *testing.T) {
 	}
 }
 
-// By how much most were late.
+// TestLateness_QuantilesMatchDelays checks the quantiles of lateness.
 func TestLateness_QuantilesMatchDelays(t *testing.T) {
 	var l Lateness
 	if l.quantile(1) != 0 {
@@ -113,7 +113,7 @@ func TestLateness_QuantilesMatchDelays(t *testing.T) {
 	}
 }
 
-// What cannot be carried is an error before anything is opened.
+// TestBadConfig checks that an impossible configuration is an error before anything is opened.
 func TestBadConfig(t *testing.T) {
 	for want, change := range map[string]func(c *Config){
 		"flows 0 and 1 have the same addresses": func(c *Config) { c.Flows = append(c.Flows, c.Flows[0]) },

@@ -15,8 +15,8 @@ import (
 	"weir/worlds/lab/traffic"
 )
 
-// A megabyte from host 0 to host 1, which here are both this machine's loopback. In a lab,
-// Do is that of its network, and Epoch that of its data plane.
+// ExampleRun sends a megabyte from host 0 to host 1, which are both this machine's loopback here. In a lab, Do is its
+// network's, and Epoch its data plane's.
 func ExampleRun() {
 	hosts := packet.NewBook()
 	hosts.Add(netip.MustParseAddr("127.0.0.1"), netip.Addr{})

@@ -92,7 +92,7 @@ func carry(t *realtime.Try, c Config) *Result {
 	return r
 }
 
-// A flow of each kind, complete and counted.
+// TestRun_CompletesFlowsOfEachKind: a flow of each kind, complete and counted.
 func TestRun_CompletesFlowsOfEachKind(t *testing.T) { realtime.Test(t, bothOverLoopback) }
 
 func bothOverLoopback(t *realtime.Try) {
@@ -120,8 +120,8 @@ func bothOverLoopback(t *realtime.Try) {
 	}
 }
 
-// The measured part is what happens between the warm-up's end and the end: an endless flow
-// of a constant rate has its share in it, one that was done before has nothing.
+// TestRun_MeasuresAfterWarmup checks that the measured part lies between the warm-up's end and the end. An endless flow
+// of a constant rate has its share in it, and a flow that ended before has none.
 func TestRun_MeasuresAfterWarmup(t *testing.T) { realtime.Test(t, measured) }
 
 func measured(t *realtime.Try) {
@@ -174,8 +174,8 @@ func measured(t *realtime.Try) {
 	}
 }
 
-// Of flows that are cut off by the run's end it is known how much has come, also before the
-// warm-up's end.
+// TestRun_CountsBytesOfUnfinishedFlows checks that the arrived bytes of flows that the run's end cuts off are reported,
+// also before the warm-up's end.
 func TestRun_CountsBytesOfUnfinishedFlows(t *testing.T) { realtime.Test(t, received) }
 
 func received(t *realtime.Try) {
@@ -196,7 +196,7 @@ func received(t *realtime.Try) {
 	}
 }
 
-// A flow begins when all that it comes after have arrived, TCP or UDP.
+// TestRun_StartsFlowAfterPredecessors checks that a flow begins when all its predecessors have arrived, TCP or UDP.
 func TestRun_StartsFlowAfterPredecessors(t *testing.T) { realtime.Test(t, after) }
 
 func after(t *realtime.Try) {
@@ -251,7 +251,8 @@ func after(t *realtime.Try) {
 	}
 }
 
-// An endless flow stops when it should: nothing new is sent, and all that was sent arrives.
+// TestRun_StopsEndlessFlow checks that an endless flow stops at its time: no new data is sent, and all sent data
+// arrives.
 func TestRun_StopsEndlessFlow(t *testing.T) { realtime.Test(t, stops) }
 
 func stops(t *realtime.Try) {
@@ -290,7 +291,7 @@ func stops(t *realtime.Try) {
 	}
 }
 
-// A segment is as long as it may be, and TCP itself paces if it is asked to.
+// TestRun_AppliesMSSAndPacing checks that a segment is as long as allowed, and TCP itself paces if configured.
 func TestRun_AppliesMSSAndPacing(t *testing.T) { realtime.Test(t, options) }
 
 func options(t *realtime.Try) {
@@ -309,7 +310,7 @@ func options(t *realtime.Try) {
 	}
 }
 
-// The last datagram of a flow may be too short to say what it is.
+// TestShortDatagram checks that the last datagram of a flow may be too short for its header.
 func TestShortDatagram(t *testing.T) { realtime.Test(t, shortDatagram) }
 
 func shortDatagram(t *realtime.Try) {
@@ -326,7 +327,7 @@ func shortDatagram(t *realtime.Try) {
 	}
 }
 
-// What comes of no flow of the run is an error of it, and counts for no flow.
+// TestRun_ReportsStrayTraffic checks that traffic of no flow of the run is an error of the run, and counts for no flow.
 func TestRun_ReportsStrayTraffic(t *testing.T) { realtime.Test(t, strays) }
 
 func strays(t *realtime.Try) {
@@ -354,8 +355,8 @@ func strays(t *realtime.Try) {
 	}
 }
 
-// A connection that is refused is an unfinished flow with its reason. What comes after it
-// will not begin, and the run does not wait for that.
+// TestRun_ReportsRefusedConnection checks that a refused connection is an unfinished flow with its reason. Its
+// successors do not begin, and the run does not wait for them.
 func TestRun_ReportsRefusedConnection(t *testing.T) { realtime.Test(t, refusedFlow) }
 
 func refusedFlow(t *realtime.Try) {
@@ -388,7 +389,7 @@ func refusedFlow(t *realtime.Try) {
 	}
 }
 
-// Mistakes of this machine say where and what to do.
+// TestRun_ErrorsNameFlowAndHost checks that errors of this machine name the place and the remedy.
 func TestRun_ErrorsNameFlowAndHost(t *testing.T) {
 	for want, change := range map[string]func(c *Config){
 		"flow 0, host 0: congestion control \"nonesuch\": no such file or directory: this kernel does not " +
@@ -434,8 +435,8 @@ func files(t *testing.T) int {
 	return len(e)
 }
 
-// A run that is cancelled ends at once and gives what there is. However a run ends, no file
-// and no goroutine stays, and threads are as they were.
+// TestRun_LeavesNoFileOrGoroutine checks that a cancelled run ends at once and returns its results. After any end of a
+// run no file and no goroutine remains, and threads are as before.
 func TestRun_LeavesNoFileOrGoroutine(t *testing.T) {
 	before, routines := files(t), runtime.NumGoroutine()
 	try := func(cancelled, broken bool) {
@@ -501,7 +502,7 @@ func TestRun_LeavesNoFileOrGoroutine(t *testing.T) {
 	}
 }
 
-// Cancelled before it began, a run ends all the same.
+// TestCancelledBefore: cancelled before it began, a run ends all the same.
 func TestCancelledBefore(t *testing.T) {
 	c := loopback(t, stream(4, 0))
 	c.Epoch += int64(100 * time.Second)

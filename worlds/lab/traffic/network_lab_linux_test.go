@@ -158,8 +158,8 @@ const (
 	frame = 1514
 )
 
-// A megabyte by each congestion control over both versions of IP takes the line's time and
-// the handshake's at least, and not much more; what the result says of it holds together.
+// TestRun_CompletionTimesFollowLine checks that a megabyte by each congestion control over both versions of IP takes at
+// least the line's time and the handshake's, and not much more. The result's values are consistent.
 func TestRun_CompletionTimesFollowLine(t *testing.T) {
 	const size = 1_000_000
 	var flows []Flow
@@ -248,7 +248,7 @@ func samples(t *realtime.Try, c Config, r *Result, i int) {
 	}
 }
 
-// Two thousand short flows, some at once, all of them complete.
+// TestShortFlows: two thousand short flows, some at once, all of them complete.
 func TestShortFlows(t *testing.T) { realtime.Test(t, shortFlows) }
 
 func shortFlows(t *realtime.Try) {
@@ -279,8 +279,8 @@ func shortFlows(t *realtime.Try) {
 	t.Logf("began late by %v (median), %v (99 %%)", r.StartLateness.quantile(0.5), r.StartLateness.quantile(0.99))
 }
 
-// Datagrams of each pattern are as many as in the schedule, and all arrive, 5 ms and what
-// sending takes later.
+// TestRun_DeliversScheduledDatagrams checks that each pattern sends the scheduled number of datagrams, and all arrive,
+// 5 ms and the send time later.
 func TestRun_DeliversScheduledDatagrams(t *testing.T) { realtime.Test(t, allDatagrams) }
 
 func allDatagrams(t *realtime.Try) {
@@ -354,7 +354,7 @@ func allDatagrams(t *realtime.Try) {
 	}
 }
 
-// What a small buffer drops is what does not arrive.
+// TestRun_MissingPacketsEqualDrops checks that the missing packets equal the drops of a small buffer.
 func TestRun_MissingPacketsEqualDrops(t *testing.T) { realtime.Test(t, loss) }
 
 func loss(t *realtime.Try) {
@@ -369,7 +369,8 @@ func loss(t *realtime.Try) {
 	}
 }
 
-// 17 and 35 thousand datagrams a second go through two cores with their data plane.
+// TestRun_DeliversHighRateDatagrams checks that 17 and 35 thousand datagrams a second pass two cores with their data
+// plane.
 func TestRun_DeliversHighRateDatagrams(t *testing.T) {
 	realtime.Test(t, func(t *realtime.Try) {
 		var flows []Flow
@@ -392,9 +393,9 @@ func TestRun_DeliversHighRateDatagrams(t *testing.T) {
 	})
 }
 
-// The thread of all TCP flows reports for how long it waited for a processor, as the kernel counts it, and when: it
-// shares one with busy threads. The data plane and the machine's other work have the other processors. This holds
-// under any load, so no disturbance excuses a failure.
+// TestRun_ReportsWaitsForProcessor checks that the thread of all TCP flows reports its waits for a processor, as the
+// kernel counts them, and their times: it shares one with busy threads. The data plane and the machine's other work
+// have the other processors. This holds under any load, so no disturbance excuses a failure.
 func TestRun_ReportsWaitsForProcessor(t *testing.T) {
 	needRoot(t)
 	delays, start := unit.Time(0), time.Time{}

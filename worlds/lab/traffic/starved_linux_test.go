@@ -7,7 +7,8 @@ import (
 	"weir/internal/sockdiag"
 )
 
-// A window that a switch has lowered is no sign of a receiver that could not read, and one that is on its way is.
+// TestWindowOfReceiver: a window that a switch has lowered is no sign of a receiver that could not read, and one that
+// is on its way is.
 func TestWindowOfReceiver(t *testing.T) {
 	for _, x := range []struct {
 		obeyed, has unit.Bytes

@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Flows of one host have the buffers that they ask for, whatever the sysctls are: SO_SNDBUF at the sender, before it
-// connects, and SO_RCVBUF already at the socket that listens, of which a connection has its first window. Ports of
-// flows with different buffers alternate.
+// TestOwnBuffers checks that flows of one host have their configured buffers, for any sysctls: SO_SNDBUF at the sender,
+// before it connects, and SO_RCVBUF already at the listening socket, which determines a connection's first window.
+// Ports of flows with different buffers alternate.
 func TestOwnBuffers(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root: buffers above the sysctls' bounds are for CAP_NET_ADMIN")

@@ -6,7 +6,7 @@ import (
 	"weir/worlds/sim/parallel"
 )
 
-// Three parts of a sum, window by window.
+// ExampleGroup computes three parts of a sum, window by window.
 func ExampleGroup() {
 	sums := make([]int, 3)
 	c := parallel.New(3, false, nil)

@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// Every part is carried out once a window, and no window begins before the last one has ended, with fewer and with more
-// threads than cores. A part that is late returns when all others are parked: the time of a bubble passes only then.
+// TestGroup_RunsEachPartOncePerWindow checks that every part runs once a window, and no window begins before the last
+// one has ended, with fewer and with more threads than cores. A late part returns when all others are parked: only then
+// does the time of a bubble pass.
 func TestGroup_RunsEachPartOncePerWindow(t *testing.T) {
 	for _, parts := range []int{1, 2, 3, 9} {
 		synctest.Test(t, func(t *testing.T) {
@@ -38,7 +39,7 @@ func TestGroup_RunsEachPartOncePerWindow(t *testing.T) {
 	}
 }
 
-// A panic of a thread is one of the run, after the others have ended, whichever it is; and its threads end.
+// TestGroupPanics checks that a panic of any thread is the run's, after the others have ended, and its threads end.
 func TestGroupPanics(t *testing.T) {
 	for failing := range 3 {
 		synctest.Test(t, func(t *testing.T) { // which fails if a thread does not end
@@ -62,7 +63,7 @@ func TestGroupPanics(t *testing.T) {
 	}
 }
 
-// A collection of garbage does not wait for ever for a thread that waits.
+// TestCollectionWhileWaiting checks that a garbage collection does not wait forever for a waiting thread.
 func TestCollectionWhileWaiting(t *testing.T) {
 	c := New(2, false, nil)
 	defer c.End()
@@ -75,7 +76,8 @@ func TestCollectionWhileWaiting(t *testing.T) {
 	}
 }
 
-// A run yields to one thread while that is faster, looks again, and takes all when they are.
+// TestPace_ChoosesFasterMode: a run yields to one thread while that is faster, looks again, and takes all when they
+// are.
 func TestPace_ChoosesFasterMode(t *testing.T) {
 	now := time.Unix(0, 0)
 	p := newPace(now)

@@ -5,8 +5,8 @@ import (
 	"testing/synctest"
 )
 
-// Who sets a counter may lose its core before it looks for sleepers. A sleeper that has seen the value meanwhile, and
-// waits for the next one, is roused too early then: it goes on waiting.
+// TestRousedTooEarly checks a thread that sets a counter and may lose its core before it looks for sleepers. A sleeper
+// that has read the value meanwhile, and waits for the next, is then roused too early: it continues to wait.
 func TestRousedTooEarly(t *testing.T) {
 	for _, spins := range []int{0, 100} {
 		synctest.Test(t, func(t *testing.T) {
@@ -38,8 +38,8 @@ func TestRousedTooEarly(t *testing.T) {
 	}
 }
 
-// Who has waited in vain for long spins less and less, and in full again now and then: so it finds out that others have
-// their cores back.
+// TestSleeper_ReducesUnnecessarySpins checks that a thread with many unnecessary spins spins less and less, and
+// sometimes in full. So it detects that others have their cores back.
 func TestSleeper_ReducesUnnecessarySpins(t *testing.T) {
 	s := newSleeper(maxSpins)
 	full := 0

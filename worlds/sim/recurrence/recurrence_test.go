@@ -83,7 +83,7 @@ func later() *whole {
 	return w
 }
 
-// Each word that differs is named; those that may differ are not.
+// TestTakeSnapshot_NamesChangedWords checks that each word that differs is named, except those that may differ.
 func TestTakeSnapshot_NamesChangedWords(t *testing.T) {
 	for name, x := range map[string]struct {
 		change func(w *whole)
@@ -125,7 +125,7 @@ func TestTakeSnapshot_NamesChangedWords(t *testing.T) {
 	}
 }
 
-// A time without a kind differs, even from itself.
+// TestNoKind: a time without a kind differs, even from itself.
 func TestNoKind(t *testing.T) {
 	type plain struct{ at unit.Time }
 	_, differs := TakeSnapshot([]Root{{Name: "x", Value: &plain{1}}}, 0, nil)
@@ -134,8 +134,8 @@ func TestNoKind(t *testing.T) {
 	}
 }
 
-// A survey lists each field that has no kind once, wherever it is: in lists, maps and behind pointers, at several
-// roots, and also where lists and maps are empty and pointers are nil.
+// TestNewSurvey checks that a survey lists each field without a kind once, wherever it is: in lists, maps and behind
+// pointers, at several roots, and also where lists and maps are empty and pointers are nil.
 func TestNewSurvey(t *testing.T) {
 	x := &table{gap: 1, entry: entry{last: 1, due: 1}, skipped: 1, entries: make([]entry, 3),
 		by: map[string]*entry{"a": {}, "b": {}}, periods: make([]unit.Time, 2)}
@@ -174,7 +174,8 @@ func TestNewSurvey(t *testing.T) {
 	}
 }
 
-// What cannot be seen differs, too: the variables of a function, and what is under two keys that are written alike.
+// TestTakeSnapshot_ReportsUnreadableState checks that unreadable state differs, too: the variables of a function, and
+// the values of two keys with the same text.
 func TestTakeSnapshot_ReportsUnreadableState(t *testing.T) {
 	n := 0
 	for want, value := range map[string]any{
@@ -187,7 +188,7 @@ func TestTakeSnapshot_ReportsUnreadableState(t *testing.T) {
 	}
 }
 
-// Who says its words itself is compared by these.
+// TestTakeSnapshot_ComparesGivenWords checks that a type that provides its words is compared by these.
 func TestTakeSnapshot_ComparesGivenWords(t *testing.T) {
 	words := func(all ...int64) []Root {
 		return []Root{{Name: "x", Words: func(word func(string, int64)) {

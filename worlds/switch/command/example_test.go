@@ -7,7 +7,7 @@ import (
 	"weir/worlds/switch/command"
 )
 
-// The command needs a file.
+// ExampleSwitch_Run shows that the command needs a file.
 func ExampleSwitch_Run() {
 	fmt.Println(command.Switch{}.Run(&flags.SwitchFlags{Check: true}, &flags.Environment{}))
 	// Output: invalid input: -c FILE is missing; name the switch file

@@ -9,7 +9,7 @@ import (
 	"weir/worlds/switch/control"
 )
 
-// A supervisor reads replies as they come. A line that is no reply is handed over as unreadable.
+// ExampleReadReplies reads a supervisor's replies as they arrive. It hands over a line that is no reply as unreadable.
 func ExampleReadReplies() {
 	data := json.NewEncoder(os.Stdout)
 	data.Encode(control.Reply{Is: control.IsStopped, Left: 3})

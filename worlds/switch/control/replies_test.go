@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// The largest reply that a data plane gives is shorter than what is read as one, and says how much it leaves out.
+// TestRepliesAreBrief checks that a data plane's largest reply is shorter than the limit for reading one, and reports
+// how much it omits.
 func TestRepliesAreBrief(t *testing.T) {
 	worst := strings.Repeat("<", 1<<20) // six bytes each in JSON
 	large := Reply{Is: IsReloaded, Text: worst, Notes: []string{strings.Repeat("ä", maxNote)}}
@@ -40,7 +41,7 @@ func TestRepliesAreBrief(t *testing.T) {
 	}
 }
 
-// What cannot be read is reported as such, and what comes after it is read.
+// TestRepliesAreReadToTheirEnd checks that an unreadable reply is reported as such, and the next is read.
 func TestRepliesAreReadToTheirEnd(t *testing.T) {
 	const last = `{"Is":"stopped","Left":3}` + "\n"
 	large := `{"Is":"reloaded","Notes":["` + strings.Repeat("x", 100_000) + `"]}`

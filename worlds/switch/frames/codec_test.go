@@ -22,7 +22,8 @@ func rules(change func(u *Rules)) *Rules {
 
 func anyCodec() *Codec { return NewCodec(NewUsers(rules(nil), 1)) }
 
-// What a program cuts off is cut off with all lengths and checksums, below tags and PPPoE.
+// TestDeparse_FixesLengthsAfterCut checks that a program's cut corrects all lengths and checksums, below tags and
+// PPPoE.
 func TestDeparse_FixesLengthsAfterCut(t *testing.T) {
 	full := frametest.NewDatagram(t, 1, 2, 0, 200)
 	under := func(head ...byte) []byte { return append(append(bytes.Clone(full[:12]), head...), full[14:]...) }
@@ -71,7 +72,7 @@ func mayBeExempt(f []byte) bool {
 	return false
 }
 
-// Whatever comes in, the codec carries it, and what no program changes stays as it is. Every frame has a user,
+// FuzzCodec_CarriesAnyFrame checks that the codec carries any frame, and unchanged parts stay. Every frame has a user,
 // or is exempt by the written rule.
 func FuzzCodec_CarriesAnyFrame(f *testing.F) {
 	for _, x := range frametest.AllFrames() {

@@ -9,7 +9,7 @@ import (
 	"weir/worlds/switch/frames"
 )
 
-// A frame belongs to the user of its source address.
+// ExampleCodec assigns a frame to the user of its source address.
 func ExampleCodec() {
 	rules := scheme.Defaults[frames.Rules]()
 	rules.Ports, rules.Behind, rules.Unnamed, rules.New = []string{"lan", "wan"}, -1, frames.Each, 0

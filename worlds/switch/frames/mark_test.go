@@ -18,8 +18,8 @@ func withOptions(f []byte) []byte {
 	return append(out, f[54:]...)
 }
 
-// A frame that gets a mark has it for the next switch, its own transport behind it, and right lengths and
-// checksums; without the mark it is what it was, byte for byte.
+// TestCodec_RestoresFrameWithoutMark checks that a frame with a mark has it for the next switch, its own transport
+// after it, and right lengths and checksums. Without the mark it is the original, byte for byte.
 func TestCodec_RestoresFrameWithoutMark(t *testing.T) {
 	under := func(f []byte, head ...byte) []byte { return append(append(bytes.Clone(f[:12]), head...), f[14:]...) }
 	four, six := frametest.NewSYN(t, 4, 1460, 100), frametest.NewSYN(t, 6, 1440, 100)
@@ -72,8 +72,8 @@ func TestCodec_RestoresFrameWithoutMark(t *testing.T) {
 	}
 }
 
-// What no switch has written is taken away, too: a mark among other options becomes padding. Damaged headers
-// are carried, and get back what they were.
+// TestForeignMark checks that marks that no switch has written are removed, too: a mark among other options becomes
+// padding. Damaged headers are carried, and restored.
 func TestForeignMark(t *testing.T) {
 	f := withOptions(withOptions(frametest.NewSYN(t, 6, 1440, 20)))
 	f[55] = 0
@@ -117,7 +117,8 @@ func TestForeignMark(t *testing.T) {
 	}
 }
 
-// Who sends what is too long is told how long it may be, by ICMP of its own family, once in a while.
+// TestTooLong checks that the sender of a frame that is too long is notified of the allowed length, by ICMP of its own
+// family, at a limited rate.
 func TestTooLong(t *testing.T) {
 	for _, version := range []int{4, 6} {
 		t.Run(fmt.Sprint(version), func(t *testing.T) {

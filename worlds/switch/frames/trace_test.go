@@ -10,8 +10,8 @@ import (
 	"weir/core/unit"
 )
 
-// A record is written into the trace that a frame has room for, and nothing else of the frame changes; what no program
-// writes to stays, and so does what is no trace (RFC 9197 §4.4, RFC 9486 §3).
+// TestTraceInPlace checks that a record is written into a trace with room for it, and no other part of the frame
+// changes. Traces that no program writes to stay, and so do options that are no trace (RFC 9197 §4.4, RFC 9486 §3).
 func TestTraceInPlace(t *testing.T) {
 	format, err := telemetry.NewFormat("ioam", 1, 1.05, nil)
 	if err == nil {

@@ -10,8 +10,8 @@ import (
 	"weir/core/unit"
 )
 
-// There are never more users than the file says, whoever comes. Nobody who is active makes room for another, a
-// user whom the file names never does, and who has been silent for a minute does.
+// TestUsersAreBounded checks that there are never more users than the file allows, for any senders. No active user
+// makes room for another, a user that the file names never does, and one that has been silent for a minute does.
 func TestUsersAreBounded(t *testing.T) {
 	for _, most := range []int{1, 3, 100, 4096} {
 		t.Run(fmt.Sprint(most), func(t *testing.T) {
@@ -56,8 +56,8 @@ func TestUsersAreBounded(t *testing.T) {
 	}
 }
 
-// A reload that names others changes nothing for those whom it leaves: numbers and what programs know of them
-// stay. Of nested prefixes the longest one decides, and programs find each by an address that the book has.
+// TestNamesChange checks that a reload with other names does not change the remaining users: their numbers and the
+// programs' state stay. Of nested prefixes the longest decides, and programs find each by an address in the book.
 func TestNamesChange(t *testing.T) {
 	prefixes := func(all ...string) (list []netip.Prefix) {
 		for _, x := range all {
@@ -102,7 +102,8 @@ func TestNamesChange(t *testing.T) {
 	}
 }
 
-// When a file names more users than have room beside those who just came, who was silent longest makes room.
+// TestNamesTakePlaces checks that when a file names more users than have room together with the newest, the longest
+// silent user makes room.
 func TestNamesTakePlaces(t *testing.T) {
 	each := func(named ...netip.Prefix) *Rules {
 		return rules(func(u *Rules) { u.Named, u.MaxUsers, u.New = named, 4, 0 })
@@ -124,8 +125,9 @@ func TestNamesTakePlaces(t *testing.T) {
 	}
 }
 
-// All addresses, prefixes and VLANs of a customer have one number, with the customer's name. A listed prefix within its
-// addresses has a number of its own, and belongs to the customer. A reload that changes the addresses keeps the number.
+// TestUsers_CustomerHasOneNumber checks that all addresses, prefixes and VLANs of a customer have one number, with the
+// customer's name. A listed prefix within its addresses has a separate number, and belongs to the customer. A reload
+// that changes the addresses keeps the number.
 func TestUsers_CustomerHasOneNumber(t *testing.T) {
 	prefix := netip.MustParsePrefix
 	home := Customer{Name: "home", Prefixes: []netip.Prefix{prefix("10.0.0.1/32"), prefix("fd00:1::/56")},

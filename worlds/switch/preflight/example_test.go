@@ -12,7 +12,7 @@ import (
 	"weir/worlds/switch/preflight"
 )
 
-// A check reports what keeps a switch from a start.
+// ExampleCheckFile reports the problems that prevent the start of a switch.
 func ExampleCheckFile() {
 	file, err := os.CreateTemp("", "switch")
 	if err != nil {

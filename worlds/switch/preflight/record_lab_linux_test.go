@@ -17,7 +17,7 @@ import (
 	"weir/internal/rtnl"
 )
 
-// Records of dead switches in other network namespaces stay for those who can restore them
+// TestRecordsElsewhere checks that records of dead switches in other network namespaces stay until they can be restored
 // there, and go when the namespace is gone.
 func TestRecordsElsewhere(t *testing.T) {
 	if os.Geteuid() != 0 {
@@ -62,8 +62,8 @@ func TestRecordsElsewhere(t *testing.T) {
 	}
 }
 
-// What an interface cannot switch off, as the loopback's checksums, is on already when it is
-// to be restored; of others than a receiver's checksums that is an error before a switch starts.
+// TestFixedOffloads checks that an offload that cannot be switched off, such as the loopback's checksums, is on when it
+// is restored. For others than a receiver's checksums that is an error before a switch starts.
 func TestFixedOffloads(t *testing.T) {
 	on, err := rtnl.ListOffloads("lo")
 	if err != nil || len(on) == 0 {

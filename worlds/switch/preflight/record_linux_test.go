@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-// A record that was cut short, or is no record, is read as far as it goes.
+// FuzzParseRecord_GivesValidChanges checks that a truncated or invalid record is read as far as possible.
 func FuzzParseRecord_GivesValidChanges(f *testing.F) {
 	f.Add("owner 12 4026531840\nport eth1\noffload eth1 2 tso\noffload eth1")
 	f.Fuzz(func(t *testing.T, text string) {

@@ -8,7 +8,7 @@ import (
 	"weir/worlds/switch/supervisor"
 )
 
-// A start needs a file that can be read.
+// ExampleStart shows that a start needs a readable file.
 func ExampleStart() {
 	fmt.Println(supervisor.Start(softswitch.Schemes{}, "/nonexistent/switch.yaml", false, nil, os.Stderr))
 	// Output: the switch cannot start: /nonexistent/switch.yaml: no such file or directory

@@ -52,7 +52,7 @@ users: {new: 0s}
 metrics: none
 `
 
-// Every counter is under the name, port and reason that is meant.
+// TestMetricsPage checks that every counter is under its name, port and reason.
 func TestMetricsPage(t *testing.T) {
 	c, err := softswitch.Decode(softswitch.Schemes{Programs: []dataplane.Scheme{forward.Scheme(), p4abc.Scheme()},
 		Schedulers: tm.Schemes()}, "switch.yaml", []byte(twoPorts))

@@ -10,7 +10,7 @@ import (
 	"weir/worlds/switch/control"
 )
 
-// A reply that cannot be read ends a reload, so that the next one is not held up.
+// TestUnreadableReply: a reply that cannot be read ends a reload, so that the next one is not held up.
 func TestUnreadableReply(t *testing.T) {
 	for _, x := range []struct {
 		name, want string
@@ -32,7 +32,7 @@ func TestUnreadableReply(t *testing.T) {
 	}
 }
 
-// A data plane that ends by itself says why, also without an error.
+// TestDeathError_GivesReason checks that a data plane that ends by itself reports the reason, also without an error.
 func TestDeathError_GivesReason(t *testing.T) {
 	broken := errors.New("exit status 2")
 	for _, x := range []struct {

@@ -26,8 +26,8 @@ func build(t testing.TB, given ...string) func(site *dataplane.Site) []dataplane
 	}
 }
 
-// The transcripts were worked out from RFC 8289 §5: four bursts, the second soon after the first, the third long
-// after it, and the fourth between 8 and 16 intervals after that.
+// TestProgram_MatchesTranscripts: the transcripts were worked out from RFC 8289 §5: four bursts, the second soon after
+// the first, the third long after it, and the fourth between 8 and 16 intervals after that.
 func TestProgram_MatchesTranscripts(t *testing.T) {
 	for _, x := range []struct {
 		name            string
@@ -47,7 +47,7 @@ func TestProgram_MatchesTranscripts(t *testing.T) {
 	}
 }
 
-// Without ECN a packet that could be marked is dropped where one that could not would be.
+// TestWithoutECN: without ECN a packet that could be marked is dropped where one that could not would be.
 func TestWithoutECN(t *testing.T) {
 	text, err := os.ReadFile("testdata/codel-drop.txt")
 	if err != nil {
@@ -58,8 +58,8 @@ func TestWithoutECN(t *testing.T) {
 		"false")...))
 }
 
-// RFC 8289 §4: a queue that stays below the target, or that a burst makes long for less than an interval, loses
-// nothing, at any rate; packets of several ports do not meet.
+// TestNoLossAtLowLoad checks RFC 8289 §4 at any rate: a queue loses no packet while it stays below the target, or while
+// a burst makes it long for less than an interval. Packets of several ports do not meet.
 func TestNoLossAtLowLoad(t *testing.T) {
 	for _, rate := range []unit.Rate{10 * unit.Mbps, unit.Gbps, 100 * unit.Gbps} {
 		t.Run(rate.String(), func(t *testing.T) {
@@ -68,8 +68,8 @@ func TestNoLossAtLowLoad(t *testing.T) {
 	}
 }
 
-// A load that does not react: drops come ever faster, by the root of their number (RFC 8289 §5), and the queue's
-// delay ends near the target however many times the link's rate arrives.
+// TestDelayIsBounded checks an unresponsive load: drops become more frequent, by the root of their number (RFC 8289
+// §5). The queue's delay ends near the target for any multiple of the link's rate.
 func TestDelayIsBounded(t *testing.T) {
 	for _, rate := range []unit.Rate{10 * unit.Mbps, unit.Gbps} {
 		t.Run(rate.String(), func(t *testing.T) {

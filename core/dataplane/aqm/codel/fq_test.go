@@ -34,8 +34,8 @@ func fair(t testing.TB, rate unit.Rate, queues int, total tm.Limit, given ...str
 	return s
 }
 
-// The transcript was worked out from RFC 8290 §4.1, §4.2 with RFC 8289 §5: three flows that load the link, one of
-// which can be marked, a light one that goes first, and a burst that overruns the limit.
+// TestFairTranscript compares the program with a transcript made from RFC 8290 §4.1 and §4.2 with RFC 8289 §5: three
+// flows that load the link, one of them ECN-capable, a light one that goes first, and a burst that exceeds the limit.
 func TestFairTranscript(t *testing.T) {
 	text, err := os.ReadFile("testdata/fq_codel.txt")
 	if err != nil {
@@ -82,8 +82,8 @@ func FuzzFQCoDel_CountsDropsAndKeepsOrder(f *testing.F) {
 	})
 }
 
-// A flow that does not react loses its own packets, and one beside it none; with fq_codel the light flow also does
-// not wait for it (RFC 8290 §6.2: isolation).
+// TestFQCoDel_IsolatesLightFlow checks that an unresponsive flow loses its own packets, and a flow next to it none.
+// With fq_codel the light flow also does not wait for it (RFC 8290 §6.2: isolation).
 func TestFQCoDel_IsolatesLightFlow(t *testing.T) {
 	for _, rate := range []unit.Rate{10 * unit.Mbps, unit.Gbps} {
 		t.Run(rate.String(), func(t *testing.T) {
@@ -111,9 +111,8 @@ func TestFQCoDel_IsolatesLightFlow(t *testing.T) {
 	}
 }
 
-// Ports that have no scheduler of their own are fair among flows: no script is disturbed, and with a short target
-// floods are balanced.
-// What gives way is the packet that came first, and not last as in a FIFO.
+// TestFairContract checks that ports without a scheduler of their own are fair among flows: no script is disturbed, and
+// with a short target floods are balanced. The earliest packet gives way, not the last as in a FIFO.
 func TestFairContract(t *testing.T) {
 	for _, law := range [][]string{nil, {"target", "100us", "interval", "1ms"}} {
 		t.Run(strings.Join(law, " "), func(t *testing.T) {

@@ -23,8 +23,9 @@ func (j *judged) Release(env *dataplane.Env, p *packet.Packet) dataplane.Verdict
 	return j.program.Release(env, p)
 }
 
-// RFC 9332 appendix A.2 with k 2: the classic queue's probability is the base's square, and from 1/k², a quarter, on
-// all that is due is dropped; there the scalable queue's, twice the base, is 1, and it drops by the square, too.
+// TestProgram_DropsScalableInOverload checks RFC 9332 appendix A.2 with k 2: the classic queue's probability is the
+// base's square. From 1/k², a quarter, on, all due packets are dropped. There the scalable queue's probability, twice
+// the base, is 1, and it drops by the square, too.
 func TestProgram_DropsScalableInOverload(t *testing.T) {
 	for _, x := range []struct {
 		name string
@@ -59,8 +60,9 @@ func TestProgram_DropsScalableInOverload(t *testing.T) {
 	}
 }
 
-// RFC 9332 appendix A: an update comes every target, or every third of the longest round trip if that is less. Alpha
-// is 0.1·update/max_rtt² and beta 0.3/max_rtt: 0.1·0.010/0.030² = 1.111 and 0.3/0.030 = 10.
+// TestConfig_DerivesUpdateAndGains checks RFC 9332 appendix A: an update runs every target, or every third of the
+// longest round trip if that is less. Alpha is 0.1·update/max_rtt² and beta 0.3/max_rtt: 0.1·0.010/0.030² = 1.111 and
+// 0.3/0.030 = 10.
 func TestConfig_DerivesUpdateAndGains(t *testing.T) {
 	for _, x := range []struct {
 		target, rtt string

@@ -36,8 +36,9 @@ func build(t testing.TB, given ...string) func(site *dataplane.Site) []dataplane
 	}
 }
 
-// The transcript was worked out from RFC 9332 appendix A: classic senders with and without ECN beside scalable ones,
-// then scalable ones alone above their share, then both beyond the link, into overload.
+// TestProgram_MatchesTranscript compares the program with a transcript made from RFC 9332 appendix A: classic senders
+// with and without ECN next to scalable ones, then only scalable ones above their share, then both beyond the link,
+// into overload.
 func TestProgram_MatchesTranscript(t *testing.T) {
 	text, err := os.ReadFile("testdata/dualpi2.txt")
 	if err != nil {
@@ -59,8 +60,8 @@ func readConfig(t testing.TB, given ...string) config {
 	return x.(*config).withDerived()
 }
 
-// RFC 9332 appendix A with its defaults: an update every 15 ms, alpha 0.1·0.015/0.1² = 0.15, beta 0.3/0.1 = 3. At 25 ms
-// after 20 ms the base moves by 0.15·0.010 + 3·0.005 = 0.0165.
+// TestPortState_UpdatesBaseByHand follows RFC 9332 appendix A with its defaults: an update every 15 ms, alpha
+// 0.1·0.015/0.1² = 0.15, beta 0.3/0.1 = 3. At 25 ms after 20 ms the base moves by 0.15·0.010 + 3·0.005 = 0.0165.
 func TestPortState_UpdatesBaseByHand(t *testing.T) {
 	c := readConfig(t)
 	if c.Update != 15*ms || math.Abs(c.Alpha-0.15) > 1e-12 || math.Abs(c.Beta-3) > 1e-12 {
@@ -77,7 +78,8 @@ func TestPortState_UpdatesBaseByHand(t *testing.T) {
 	}
 }
 
-// The ramp goes from 0 at 800 us to 1 at 1200 us; without a range it is a step (RFC 9332 appendix A).
+// TestConfig_RampRisesOverRange checks that the ramp rises from 0 at 800 us to 1 at 1200 us. Without a range it is a
+// step (RFC 9332 appendix A).
 func TestConfig_RampRisesOverRange(t *testing.T) {
 	for _, x := range []struct {
 		span  string
@@ -93,7 +95,8 @@ func TestConfig_RampRisesOverRange(t *testing.T) {
 	}
 }
 
-// RFC 9332 §2.1: p_C = (p_CL / k)²: with a base of 0.2 and k 2 40 % of the scalable packets and 4 % of the others go.
+// TestPortState_CouplesClassicBySquare follows RFC 9332 §2.1: p_C = (p_CL / k)²: with a base of 0.2 and k 2 40 % of the
+// scalable packets and 4 % of the others go.
 func TestPortState_CouplesClassicBySquare(t *testing.T) {
 	s := portState{probability: 0.2}
 	counts := [2]int{}
@@ -109,7 +112,7 @@ func TestPortState_CouplesClassicBySquare(t *testing.T) {
 	}
 }
 
-// Queues that stay short lose nothing and are not marked, at any rate, on all ports.
+// TestNoLossAtLowLoad checks that short queues lose and mark no packet, at any rate, on all ports.
 func TestNoLossAtLowLoad(t *testing.T) {
 	for _, rate := range []unit.Rate{10 * unit.Mbps, unit.Gbps, 100 * unit.Gbps} {
 		t.Run(rate.String(), func(t *testing.T) {
@@ -134,9 +137,9 @@ func TestNoLossAtLowLoad(t *testing.T) {
 	}
 }
 
-// RFC 9332 Appendix A: with weighted round robin in place of the time-shifted FIFO, of 15 to 1, scalable senders who do
-// not react cannot starve classic ones below 1/16 of the link, and who sends less than that waits for one turn at most.
-// The controller is slow here: only the scheduler decides.
+// TestRoundRobin checks RFC 9332 appendix A with weighted round robin of 15 to 1 in place of the time-shifted FIFO.
+// Unresponsive scalable senders cannot starve classic ones below 1/16 of the link, and a sender below that waits for at
+// most one turn. The controller is slow here: only the scheduler decides.
 func TestRoundRobin(t *testing.T) {
 	for _, rate := range []unit.Rate{10 * unit.Mbps, unit.Gbps} {
 		for _, x := range []struct {
@@ -236,7 +239,8 @@ func ExampleScheme() {
 	// Output: dualpi2 15ms
 }
 
-// It chooses queues itself, so scripts with other schedulers, and pauses of classes, do not say what must happen.
+// TestProgram_HoldsContract checks the contract of programs. The program chooses queues itself, so scripts with other
+// schedulers, and with pauses of classes, do not apply.
 func TestProgram_HoldsContract(t *testing.T) {
 	disturbed := []string{"classes of delay", "a hard ceiling", "fair queues", "a pause of some"}
 	dataplanetest.CheckProgram(t, Scheme(), func(p dataplanetest.Port) dataplanetest.Port {

@@ -14,8 +14,9 @@ import (
 	"weir/core/unit"
 )
 
-// DCQCN §3.1: nothing up to Kmin, linear up to Pmax at Kmax, everything beyond. With
-// equal thresholds RFC 8257 §3.1: marked if and only if the queue is longer than K.
+// TestCurve_MarkProbabilityIsLinear checks DCQCN §3.1: no marks up to Kmin, a linear probability up to Pmax at Kmax,
+// and all packets beyond. With equal thresholds RFC 8257 §3.1: a packet is marked if and only if the queue is longer
+// than K.
 func TestCurve_MarkProbabilityIsLinear(t *testing.T) {
 	for _, x := range []struct {
 		c      ecn.Curve
@@ -77,8 +78,8 @@ func marks(t testing.TB, n int, rate unit.Rate, bits uint8, given ...string) map
 	return w.marked
 }
 
-// A burst of ten: packet 0 goes onto the wire at once, packets 1 … 9 find 0 … 8 kB, and
-// packet k leaves 9−k behind.
+// TestMarker_StepMarksAboveThreshold checks a burst of ten: packet 0 is sent at once, packets 1 … 9 find 0 … 8 kB, and
+// packet k leaves 9−k in the queue.
 func TestMarker_StepMarksAboveThreshold(t *testing.T) {
 	step := []string{"kmin", "4 kB", "kmax", "4 kB", "pmax", "100%"}
 	for _, bits := range []uint8{packet.NotECT, packet.ECT0, packet.ECT1} {
@@ -99,7 +100,8 @@ func TestMarker_StepMarksAboveThreshold(t *testing.T) {
 	}
 }
 
-// Thresholds in packets count packets, however small: of ten, those that leave more than two behind are marked.
+// TestThresholds_CountPackets checks that thresholds in packets count packets of any size: of ten, those that leave
+// more than two in the queue are marked.
 func TestThresholds_CountPackets(t *testing.T) {
 	out := marks(t, 10, unit.Gbps, packet.ECT0, "kmin", "2 packets", "kmax", "2 packets", "pmax", "100%")
 	for k := int64(1); k < 10; k++ {
@@ -125,7 +127,7 @@ func rates(length unit.Bytes) []scheme.Pair[unit.Rate, unit.Bytes] {
 	return []scheme.Pair[unit.Rate, unit.Bytes]{{Key: unit.Gbps, Value: length}}
 }
 
-// At Kmax itself the share is still Pmax, at Kmin nothing; here Pmax is 0.
+// TestMarker_KeepsPmaxAtKmax checks that at Kmax itself the share is still Pmax, and at Kmin 0. Pmax is 0 here.
 func TestMarker_KeepsPmaxAtKmax(t *testing.T) {
 	out := marks(t, 10, unit.Gbps, packet.ECT0, "kmin", "2 kB", "kmax", "4 kB", "pmax", "0%")
 	for k := int64(1); k < 10; k++ {
@@ -135,8 +137,8 @@ func TestMarker_KeepsPmaxAtKmax(t *testing.T) {
 	}
 }
 
-// Thresholds by rate: in proportion (HPCC §5.1: Kmin = 100 KB × rate/25 Gb/s), or from
-// the simulator's maps; a rate that a map lacks has the plain ones.
+// TestThresholds_FollowPortRate checks thresholds by rate: in proportion (HPCC §5.1: Kmin = 100 KB × rate/25 Gb/s), or
+// from the simulator's maps. A rate that a map lacks has the plain thresholds.
 func TestThresholds_FollowPortRate(t *testing.T) {
 	first := func(rate unit.Rate, given ...string) int {
 		m := marks(t, 400, rate, packet.ECT0, append([]string{"pmax", "100%", "at", "enqueue"}, given...)...)
@@ -168,7 +170,7 @@ func TestThresholds_FollowPortRate(t *testing.T) {
 	}
 }
 
-// Between the thresholds the share of marks is the curve's.
+// TestMarker_MarksShareOfCurve: between the thresholds the share of marks is the curve's.
 func TestMarker_MarksShareOfCurve(t *testing.T) {
 	n, expected := 0, 0.0
 	const packets = 20000

@@ -54,9 +54,9 @@ func judge(t *testing.T, given queueState, waiting int, tos uint8) (outcome stri
 	return "sent", j.left
 }
 
-// RFC 8033 §4.1 and §5.1 with the default target of 15 ms: a packet is spared while the delay was below half of the
-// target and the probability is below 20 %, while not more than two full packets wait, and in a burst that is allowed.
-// ECN is believed up to 10 %.
+// TestProgram_SparesShortQueuesAndBursts checks RFC 8033 §4.1 and §5.1 with the default target of 15 ms. No packet is
+// dropped while the delay was below half of the target and the probability is below 20 %, while at most two full
+// packets wait, or in an allowed burst. ECN is trusted up to 10 %.
 func TestProgram_SparesShortQueuesAndBursts(t *testing.T) {
 	for _, x := range []struct {
 		name    string
@@ -84,9 +84,9 @@ func TestProgram_SparesShortQueuesAndBursts(t *testing.T) {
 	}
 }
 
-// RFC 8033 §4.4: bursts are allowed anew, for 150 ms, when the probability is 0 and both the delay at the last update
-// and that of now are below half of the target.
-func TestAllowedAnew(t *testing.T) {
+// TestBurstAllowance_RestartsWhenDelaysAreShort checks RFC 8033 §4.4: the allowance for bursts restarts, for 150 ms,
+// when the probability is 0 and the delays at the last update and at present are both below half of the target.
+func TestBurstAllowance_RestartsWhenDelaysAreShort(t *testing.T) {
 	for _, x := range []struct {
 		name  string
 		given queueState

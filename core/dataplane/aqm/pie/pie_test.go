@@ -25,7 +25,8 @@ func build(t testing.TB, given ...string) func(site *dataplane.Site) []dataplane
 	}
 }
 
-// The transcripts were worked out from RFC 8033 §4, §5 and its appendices, with gains that act within one second.
+// TestProgram_MatchesTranscripts compares the program with transcripts made from RFC 8033 §4, §5 and its appendices,
+// with gains that act within one second.
 func TestProgram_MatchesTranscripts(t *testing.T) {
 	for _, x := range []struct {
 		name            string
@@ -45,8 +46,8 @@ func TestProgram_MatchesTranscripts(t *testing.T) {
 	}
 }
 
-// RFC 8033 §5.3: PIE becomes active where a third of the room is taken, and inactive where a packet finds a queue that
-// was idle; each time it begins with a new allowance for bursts.
+// TestActiveTranscript checks RFC 8033 §5.3: PIE becomes active where a third of the buffer is full, and inactive where
+// a packet finds an idle queue. Each time it starts with a new allowance for bursts.
 func TestActiveTranscript(t *testing.T) {
 	for _, x := range []struct {
 		name, delay     string
@@ -68,7 +69,8 @@ func TestActiveTranscript(t *testing.T) {
 	}
 }
 
-// A queue is long by its own limit or by its port's, in packets or bytes; where there is none PIE is active at once.
+// TestIsFilled_UsesQueueOrPortLimit checks that a queue is long by its own limit or by its port's, in packets or bytes.
+// Without a limit PIE is active at once.
 func TestIsFilled_UsesQueueOrPortLimit(t *testing.T) {
 	for _, x := range []struct {
 		each, total tm.Limit
@@ -91,9 +93,9 @@ func TestIsFilled_UsesQueueOrPortLimit(t *testing.T) {
 	}
 }
 
-// RFC 8033 §4.2 by hand: alpha 0.125, beta 1.25, target 15 ms. At 25 ms after 20 ms the change is 0.125·0.010 +
-// 1.25·0.005 = 0.0075, by the probability divided by 2048 … 2; from 10 % on it is whole, and at most 2 %. Two updates
-// without delay take 2 %.
+// TestQueueState_UpdatesProbabilityByHand follows RFC 8033 §4.2 by hand: alpha 0.125, beta 1.25, target 15 ms. At 25 ms
+// after 20 ms the change is 0.125·0.010 + 1.25·0.005 = 0.0075, divided by 2048 … 2 according to the probability. From
+// 10 % on it is not divided, and at most 2 %. Two updates without delay reduce by 2 %.
 func TestQueueState_UpdatesProbabilityByHand(t *testing.T) {
 	var c config
 	if x, err := Scheme().Configure(); err != nil {
@@ -119,7 +121,8 @@ func TestQueueState_UpdatesProbabilityByHand(t *testing.T) {
 	}
 }
 
-// RFC 8033 §5.4: at 10 % the packets 1 to 8 behind a drop never go, and number 85 always does.
+// TestQueueState_SpreadsDropsEvenly checks RFC 8033 §5.4: at 10 % the packets 1 to 8 after a drop are never dropped,
+// and number 85 always is.
 func TestQueueState_SpreadsDropsEvenly(t *testing.T) {
 	never := unit.NewRandom(1, "x") // whose first numbers are above 10 %
 	s := queueState{probability: 0.1}
@@ -135,7 +138,8 @@ func TestQueueState_SpreadsDropsEvenly(t *testing.T) {
 	}
 }
 
-// A queue that stays short, or that a burst makes long for less than its allowance, loses nothing, at any rate.
+// TestNoLossAtLowLoad checks that a queue loses no packet, at any rate, while it stays short, or while a burst makes it
+// long for less than its allowance.
 func TestNoLossAtLowLoad(t *testing.T) {
 	for _, rate := range []unit.Rate{10 * unit.Mbps, unit.Gbps, 100 * unit.Gbps} {
 		t.Run(rate.String(), func(t *testing.T) {

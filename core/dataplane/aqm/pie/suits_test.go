@@ -9,8 +9,9 @@ import (
 	"weir/core/unit"
 )
 
-// The gain acts once an update: by 1 ms in place of 15 ms it acts 15 times as often, so that alpha has to be a
-// fifteenth, 0.00833, by 30 ms half as often. Whoever gives alpha has chosen it.
+// TestConfig_CheckRemarksGainForUpdate checks the warning about gains, which act once per update. With an update of 1
+// ms in place of 15 ms the gain acts 15 times as often, so alpha must be a fifteenth, 0.00833; with 30 ms it acts half
+// as often. A given alpha causes no warning.
 func TestConfig_CheckRemarksGainForUpdate(t *testing.T) {
 	where := &dataplane.SwitchContext{Ports: []dataplane.Peer{{To: "h1", Rate: unit.LinkRate{Bits: 100 * unit.Mbps}}}}
 	for _, x := range []struct{ given, want string }{

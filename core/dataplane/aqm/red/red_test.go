@@ -23,8 +23,8 @@ func build(t testing.TB, given ...string) func(site *dataplane.Site) []dataplane
 	}
 }
 
-// The transcripts were worked out from RED's figure 2: a rising load, and the queue empty for a while;
-// once with probabilities in proportion to packets' lengths (§4).
+// TestProgram_MatchesTranscripts compares the program with transcripts made from RED's figure 2: a rising load, and an
+// empty queue for a time. One has probabilities in proportion to the packets' lengths (RED §4).
 func TestProgram_MatchesTranscripts(t *testing.T) {
 	for _, x := range []struct {
 		name, gentle, byBytes string
@@ -53,8 +53,8 @@ func readConfig(t testing.TB, given ...string) *config {
 	return x.(*config)
 }
 
-// Between min and max linear up to max_p; gentle from there to 1 at twice max, or 1 at once (RED figure 2, Adaptive
-// RED).
+// TestConfig_DropProbabilityFollowsCurve checks that the probability is linear between min and max up to max_p. From
+// there it rises gently to 1 at twice max, or is 1 at once (RED figure 2, Adaptive RED).
 func TestConfig_DropProbabilityFollowsCurve(t *testing.T) {
 	x := curve{min: 5000, max: 15000}
 	for _, k := range []struct {
@@ -70,8 +70,8 @@ func TestConfig_DropProbabilityFollowsCurve(t *testing.T) {
 	}
 }
 
-// Adaptive RED by hand, with packets of 1250 bytes: at 10 Mb/s 1000 are sent in a second, so that w_q is 1 − e^−0.001
-// = 0.0009995; 5 ms are 6250 B, of which half is less than 5 packets. At 1 Gb/s min is half of 625 kB.
+// TestByRate follows Adaptive RED by hand, with packets of 1250 bytes. At 10 Mb/s a second has 1000 of them, so w_q is
+// 1 − e^−0.001 = 0.0009995. 5 ms are 6250 B, and half of that is less than 5 packets. At 1 Gb/s min is half of 625 kB.
 func TestByRate(t *testing.T) {
 	c := readConfig(t, "mean_packet", "1250 B")
 	for _, k := range []struct {
@@ -88,8 +88,8 @@ func TestByRate(t *testing.T) {
 	}
 }
 
-// RED §4, method 2: with p_b = 1/10 packets between two drops are uniform in 1 … 10, so that 5.5 is their mean and
-// none is further.
+// TestProgram_DrawsUniformDropGaps checks RED §4, method 2: with p_b = 1/10 the packets between two drops are uniform
+// in 1 … 10. Their mean is 5.5, and no gap is longer.
 func TestProgram_DrawsUniformDropGaps(t *testing.T) {
 	r := &Program{random: unit.NewRandom(1, "red")}
 	total, drops, count := 0, 0, int64(0)
@@ -109,8 +109,8 @@ func TestProgram_DrawsUniformDropGaps(t *testing.T) {
 	}
 }
 
-// RED §4: with by_bytes p_b is in proportion to the packet's length, up to that of a full one; where everything goes a
-// short one goes, too. The number drawn is 0.73; p_a is p_b / (1 − count·p_b).
+// TestByBytes checks RED §4: with by_bytes p_b is in proportion to the packet's length, up to a full one's. Where all
+// packets are dropped a short one is, too. The number drawn is 0.73; p_a is p_b / (1 − count·p_b).
 func TestByBytes(t *testing.T) {
 	for _, x := range []struct {
 		pb    float64
@@ -130,7 +130,8 @@ func TestByBytes(t *testing.T) {
 	}
 }
 
-// A queue that stays short loses nothing, and neither does a burst, which the average hardly sees.
+// TestNoLossAtLowLoad checks that a queue that stays short loses no packet, and neither does a burst, which the average
+// hardly contains.
 func TestNoLossAtLowLoad(t *testing.T) {
 	for _, rate := range []unit.Rate{10 * unit.Mbps, unit.Gbps, 100 * unit.Gbps} {
 		t.Run(rate.String(), func(t *testing.T) {

@@ -63,9 +63,9 @@ func tell(t testing.TB, a *dataplanetest.SingleSwitch, now unit.Time, from int, 
 	}
 }
 
-// §3.2: X = R·τ with a rate of R, but for what one period takes off, α of it; after τ it
-// has 1 − (1−α)^(τ/T_dre) of that, which is the rise time of a first-order filter. CE is X in
-// units of Cτ/2^Q, here with 128 of them.
+// TestEstimator_ConvergesToRate checks CONGA §3.2: X = R·τ at rate R, less the share α that one period removes. After τ
+// it has 1 − (1−α)^(τ/T_dre) of that, the rise time of a first-order filter. CE is X in units of Cτ/2^Q, here with 128
+// of them.
 func TestEstimator_ConvergesToRate(t *testing.T) {
 	for _, share := range []float64{0.1, 0.25, 0.5, 0.9} {
 		t.Run(fmt.Sprint("share ", share), func(t *testing.T) {
@@ -96,8 +96,8 @@ func TestEstimator_ConvergesToRate(t *testing.T) {
 	}
 }
 
-// §3.2: three bits: each step is an eighth of the rate, and more than the rate is the last.
-// An event that changes a link's rate changes its steps.
+// TestEstimator_QuantisesToThreeBits checks CONGA §3.2, three bits: each step is an eighth of the rate, and more than
+// the rate is the last step. An event that changes a link's rate changes its steps.
 func TestEstimator_QuantisesToThreeBits(t *testing.T) {
 	for _, c := range []struct {
 		share float64
@@ -127,8 +127,8 @@ func TestEstimator_QuantisesToThreeBits(t *testing.T) {
 	}
 }
 
-// §3.3: a spine raises CE to its link's, and never lowers it; it leaves the rest, and
-// data within a leaf has no header.
+// TestSpineRaises checks CONGA §3.3: a spine raises CE to its link's, and never lowers it. It leaves the other fields,
+// and data within a leaf has no header.
 func TestSpineRaises(t *testing.T) {
 	s, err := dataplanetest.NewSingleSwitch(conga.Scheme(), dataplanetest.SwitchPosition{Tiers: 2, Tier: 2, Leaves: 3,
 		Node:  3,
@@ -161,9 +161,9 @@ func TestSpineRaises(t *testing.T) {
 	}
 }
 
-// §3.1, §3.3: the leaf numbers its uplinks by LBTag; what came with a tag goes back in
-// packets to that leaf and no other, one value a packet, in turn; what has changed since
-// it was told goes first.
+// TestProgram_ReturnsFeedbackInTurn checks CONGA §3.1 and §3.3: the leaf numbers its uplinks by LBTag. A value that
+// arrived with a tag returns in packets to that leaf only, one value per packet, in turn. Values that have changed
+// since their last report go first.
 func TestProgram_ReturnsFeedbackInTurn(t *testing.T) {
 	a := leaf(t, 4)
 	if _, h := send(t, a, 0, 1, 1, 100); h[2] != 0xff {
@@ -215,8 +215,8 @@ func TestProgram_ReturnsFeedbackInTurn(t *testing.T) {
 	}
 }
 
-// A host cannot tell a leaf of congestion.
-func TestHostsTellNothing(t *testing.T) {
+// TestLeaf_IgnoresFeedbackFromHosts checks that a leaf ignores feedback in a host's packets.
+func TestLeaf_IgnoresFeedbackFromHosts(t *testing.T) {
 	a := leaf(t, 2)
 	p := a.NewPacket(host(0, 0), host(1, 0), 1, 108)
 	p.SetExtension(conga.Extension, []byte{0, 7, 0, 7})
@@ -227,8 +227,8 @@ func TestHostsTellNothing(t *testing.T) {
 	}
 }
 
-// §3.5: a new flowlet takes the uplink for which the larger of local and remote congestion
-// is least: not the one with less local, nor the one with less remote congestion.
+// TestProgram_FlowletMinimisesCongestion checks CONGA §3.5: a new flowlet uses the uplink with the minimum of the
+// larger of local and remote congestion, not the one with less local or less remote congestion.
 func TestProgram_FlowletMinimisesCongestion(t *testing.T) {
 	a := leaf(t, 3)
 	tell(t, a, 0, 2, 0, 0, 0, 7) // to leaf 2 all but uplink 1 is full
@@ -250,8 +250,8 @@ func TestProgram_FlowletMinimisesCongestion(t *testing.T) {
 	}
 }
 
-// §3.5: of uplinks that are as good a flow keeps its last one, and a new flow has one at
-// random; within a flowlet nothing changes, whatever is better.
+// TestProgram_KeepsUplinkInTies checks CONGA §3.5: among equal uplinks a flow keeps its last one, and a new flow uses a
+// random one. Within a flowlet the uplink never changes.
 func TestProgram_KeepsUplinkInTies(t *testing.T) {
 	a := leaf(t, 4)
 	count := [4]float64{}
@@ -293,8 +293,8 @@ func TestProgram_KeepsUplinkInTies(t *testing.T) {
 	}
 }
 
-// §3.3: what a leaf has not told of again for 10 ms decays to zero, so that the path is tried
-// again.
+// TestProgram_FeedbackAgesToZero checks CONGA §3.3: a value without a report for 10 ms decays to zero, so the path is
+// tried again.
 func TestProgram_FeedbackAgesToZero(t *testing.T) {
 	at := func(now unit.Time) int {
 		a := leaf(t, 2)
@@ -313,8 +313,8 @@ func TestProgram_FeedbackAgesToZero(t *testing.T) {
 	}
 }
 
-// A leaf leaves an uplink that is down at once, also within a flowlet, and tells other leaves
-// that what came by it comes no more; they leave the path.
+// TestLinkDown checks that a leaf stops using a failed uplink at once, also within a flowlet. It notifies other leaves
+// that traffic over it no longer arrives, and they stop using the path.
 func TestLinkDown(t *testing.T) {
 	a := leaf(t, 2)
 	up, _ := send(t, a, 0, 1, 1, 100)
@@ -380,7 +380,7 @@ func TestScheme_RejectsUnsuitableSites(t *testing.T) {
 	}
 }
 
-// Any header in any packet: nothing breaks.
+// FuzzProgram_SurvivesAnyHeader checks that no header in any packet causes a panic.
 func FuzzProgram_SurvivesAnyHeader(f *testing.F) {
 	f.Add([]byte{0, 1, 2, 3}, uint8(2), uint32(3), uint32(1))
 	f.Add([]byte{0xff, 0xff, 0xff, 0xff}, uint8(9), uint32(0), uint32(2))

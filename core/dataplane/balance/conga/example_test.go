@@ -7,7 +7,8 @@ import (
 	"weir/core/dataplane/dataplanetest"
 )
 
-// CONGA needs a network of leaves and spines: what leads to the other leaf carries its header.
+// ExampleScheme configures CONGA for a leaf. CONGA needs a network of leaves and spines, and packets to another leaf
+// carry its header.
 func ExampleScheme() {
 	leaf, err := dataplanetest.NewSingleSwitch(conga.Scheme(), dataplanetest.SwitchPosition{Tiers: 2, Tier: 1, Leaves: 2,
 		Up: 4})

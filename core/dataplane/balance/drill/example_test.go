@@ -8,7 +8,7 @@ import (
 	"weir/core/unit"
 )
 
-// A leaf sends each packet by itself to one of its four uplinks.
+// ExampleScheme sends each packet of a leaf separately to one of its four uplinks.
 func ExampleScheme() {
 	leaf, err := dataplanetest.NewSingleSwitch(drill.Scheme(), dataplanetest.SwitchPosition{Tiers: 2, Tier: 1, Leaves: 2,
 		Up: 4},

@@ -26,7 +26,7 @@ func crcSite() *dataplane.Site {
 	return s
 }
 
-// CRC-16/ARC's check value, of the digits 1 to 9, is 0xbb3d.
+// TestCheckValue checks that CRC-16/ARC of the digits 1 to 9 is 0xbb3d.
 func TestCheckValue(t *testing.T) {
 	s, err := newSelector(crcSite(), []field{dst})
 	if err != nil {
@@ -41,8 +41,8 @@ func TestCheckValue(t *testing.T) {
 	}
 }
 
-// Sixteen flows of iperf between the same leaves, whose ports count up together, take one of four ports
-// (P4TE's incast); mixed, they take all.
+// TestSelector_CRC16PolarisesIncast checks that sixteen flows of iperf between the same leaves, with ports that count
+// up together, use one of four ports (P4TE's incast). With mixed hashes they use all.
 func TestSelector_CRC16PolarisesIncast(t *testing.T) {
 	used := func(e *Program, change func(p *packet.Packet, i int)) (n int) {
 		count := [8]int{}
@@ -90,7 +90,8 @@ func TestSelector_CRC16PolarisesIncast(t *testing.T) {
 	}
 }
 
-// What cannot be hashed is an error: fields that there are not, twice the same, none.
+// TestConfig_RejectsBadFields checks that fields that cannot be hashed are errors: unknown fields, repeated fields, an
+// empty list.
 func TestConfig_RejectsBadFields(t *testing.T) {
 	for text, want := range map[string]string{"dst, ttl": `"ttl" is no field`, "dst dst": "twice", "": "no field"} {
 		t.Run(text, func(t *testing.T) {

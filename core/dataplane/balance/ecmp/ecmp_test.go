@@ -35,8 +35,8 @@ func out(e *Program, flow int, version uint8) packet.PortID {
 	return p.Meta.Out
 }
 
-// Flows spread evenly over the paths: χ² of 20,000 flows stays below its 99.9 %
-// quantile; each flow keeps its path.
+// TestProgram_SpreadsFlowsEvenly checks that flows spread evenly over the paths: χ² of 20,000 flows is below its 99.9 %
+// quantile. Each flow keeps its path.
 func TestProgram_SpreadsFlowsEvenly(t *testing.T) {
 	quantile := map[int]float64{2: 10.83, 3: 13.82, 4: 16.27, 7: 22.46, 16: 37.70}
 	for paths, limit := range quantile {
@@ -65,8 +65,8 @@ func TestProgram_SpreadsFlowsEvenly(t *testing.T) {
 	}
 }
 
-// No polarisation: the flows that one switch sends by one port spread over all
-// ports of the next switch, whose seed differs.
+// TestNoPolarisation checks that there is no polarisation: the flows that one switch sends by one port spread over all
+// ports of the next switch, which has another seed.
 func TestNoPolarisation(t *testing.T) {
 	first, second := New(site(4), 1), New(site(4), 2)
 	count := [4]int{}

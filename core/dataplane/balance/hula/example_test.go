@@ -9,7 +9,8 @@ import (
 	"weir/core/unit"
 )
 
-// A leaf sends probes up each of its ports: at the start, and once a period from a phase of its own.
+// ExampleScheme sends a leaf's probes through each of its ports: at the start, then once a period with a phase of its
+// own.
 func ExampleScheme() {
 	leaf, err := dataplanetest.NewSingleSwitch(hula.Scheme(), dataplanetest.SwitchPosition{Tiers: 2, Tier: 1, Leaves: 2,
 		Up: 4},

@@ -64,9 +64,8 @@ func portsOf(out []dataplanetest.Departed) (ports []int) {
 	return ports
 }
 
-// §3.1: a ToR sends probes to all switches above; these send what comes from below to
-// the tier above and to the other ToRs below, and what comes from above downward only; a
-// ToR sends none on.
+// TestProgram_ReplicatesProbesByTier checks HULA §3.1: a ToR sends probes to all switches above. These forward probes
+// from below to the tier above and to the other ToRs below, and probes from above only downward. A ToR forwards none.
 func TestProgram_ReplicatesProbesByTier(t *testing.T) {
 	for _, c := range []struct {
 		where dataplanetest.SwitchPosition
@@ -102,7 +101,8 @@ func TestProgram_ReplicatesProbesByTier(t *testing.T) {
 	}
 }
 
-// §3.1, §4: a ToR sends a probe by each uplink in each period; other switches none.
+// TestProgram_SendsProbesEachPeriod checks HULA §3.1 and §4: a ToR sends a probe by each uplink in each period. Other
+// switches send none.
 func TestProgram_SendsProbesEachPeriod(t *testing.T) {
 	for given, period := range map[string]unit.Time{"200us": 200 * us, "1ms": ms} {
 		t.Run(given, func(t *testing.T) {
@@ -130,7 +130,7 @@ func TestProgram_SendsProbesEachPeriod(t *testing.T) {
 	}
 }
 
-// §4: a probe has the least size of a frame, in each framing; its bytes are a frame.
+// TestProbeSize checks HULA §4: a probe has the minimum size of a frame, in each framing, and its bytes are a frame.
 func TestProbeSize(t *testing.T) {
 	want := map[string]int32{"l2": 14 + 20 + 16 + 8, "wire": 60 + 24, "hpcc": 88, "hpcc_pint": 60,
 		"hpcc_timely": 60, "hpcc_plain": 60, "htsim": 64}
@@ -167,9 +167,9 @@ func busy(a *dataplanetest.SingleSwitch, now, long unit.Time, share float64) uni
 	return now
 }
 
-// §3.2: U = D + U·(1 − Δt/τ) is C·τ of a link that is full, and R·τ of one with the rate R;
-// a probe takes the larger of what it has met and the link that data would take to
-// where it comes from.
+// TestProgram_ProbesCarryMaxUtilisation checks HULA §3.2: U = D + U·(1 − Δt/τ) is C·τ of a full link, and R·τ of one
+// with the rate R. A probe carries the maximum of its previous value and the link on which data would travel to its
+// origin.
 func TestProgram_ProbesCarryMaxUtilisation(t *testing.T) {
 	for _, share := range []float64{0, 0.2, 0.5, 0.8, 1} {
 		t.Run(fmt.Sprint("share ", share), func(t *testing.T) {
@@ -218,9 +218,8 @@ func TestProgram_ProbesCarryMaxUtilisation(t *testing.T) {
 	}
 }
 
-// §3.3: the best hop changes to a path that is less loaded; what comes by the best hop
-// itself counts whatever it is; and if nothing does for some periods the next probe takes
-// its place. What is passed on is the best path's.
+// TestBestHop checks HULA §3.3: the best hop changes to a path with less load. A probe by the best hop itself always
+// counts, and after some periods without one the next probe replaces it. The best path's value is forwarded.
 func TestBestHop(t *testing.T) {
 	a := newSwitch(t, spine)
 	h := a.Program.(*hula.Program)
@@ -271,8 +270,8 @@ func TestBestHop(t *testing.T) {
 	}
 }
 
-// §3.4: a flowlet keeps its hop, a new one takes the best of then; data within a pod
-// goes down. Before any probe flows go by hash.
+// TestProgram_FlowletsKeepHop checks HULA §3.4: a flowlet keeps its hop, and a new one uses the best hop at that time.
+// Data within a pod goes down. Before any probe, flows are spread by hash.
 func TestProgram_FlowletsKeepHop(t *testing.T) {
 	a := newSwitch(t, leaf)
 	to := func(now unit.Time, leaf int, flow uint16) int {
@@ -325,8 +324,8 @@ func TestProgram_FlowletsKeepHop(t *testing.T) {
 	}
 }
 
-// §3.3: a hop by which no probe comes any more has failed: what goes there ends, and a
-// flowlet, even one without gaps, goes on by another hop.
+// TestProgram_LeavesSilentHop checks HULA §3.3: a hop without probes has failed. A flowlet, even one without gaps,
+// continues by another hop.
 func TestProgram_LeavesSilentHop(t *testing.T) {
 	a := newSwitch(t, leaf)
 	changed := unit.Never
@@ -350,7 +349,7 @@ func TestProgram_LeavesSilentHop(t *testing.T) {
 	}
 }
 
-// A host's packet with a probe's extension is the host's business.
+// TestHostsSendNoProbes: a host's packet with a probe's extension is the host's business.
 func TestHostsSendNoProbes(t *testing.T) {
 	a := newSwitch(t, leaf)
 	p := probe(a, 3, 0)
@@ -379,7 +378,7 @@ func TestScheme_RejectsUnsuitableSites(t *testing.T) {
 	}
 }
 
-// Any probe from anywhere: nothing breaks, nothing goes in circles.
+// FuzzProgram_SurvivesAnyProbe checks that any probe from any port causes no panic, and no probe goes in circles.
 func FuzzProgram_SurvivesAnyProbe(f *testing.F) {
 	f.Add([]byte{0, 0, 3, 200}, uint8(2), uint8(1))
 	f.Add([]byte{0xff, 0xff, 0xff, 0xff}, uint8(0), uint8(2))

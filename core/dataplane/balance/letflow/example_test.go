@@ -8,8 +8,8 @@ import (
 	"weir/core/unit"
 )
 
-// A flow keeps its uplink while its packets follow each other, and may take another one after
-// a gap.
+// ExampleScheme keeps the uplink of a flow while its packets follow each other. After a gap the flow may move to
+// another.
 func ExampleScheme() {
 	leaf, err := dataplanetest.NewSingleSwitch(letflow.Scheme(), dataplanetest.SwitchPosition{Tiers: 2, Tier: 1,
 		Leaves: 2, Up: 4},

@@ -41,9 +41,9 @@ func out(s *Program, dst packet.Addr, version uint8) packet.PortID {
 	return p.Meta.Out
 }
 
-// NDP §3.1.1: each of n paths takes every n-th packet, in whatever order flows and
-// destinations come; permutations differ, round robin does not. Random is even in
-// the long run: χ² of 20,000 packets below its 99.9 % quantile.
+// TestProgram_SpreadsPacketsEvenly checks NDP §3.1.1: each of n paths carries every n-th packet, for any order of flows
+// and destinations. Permutations differ, round robin does not. Random is even in the long run: χ² of 20,000 packets is
+// below its 99.9 % quantile.
 func TestProgram_SpreadsPacketsEvenly(t *testing.T) {
 	quantile := map[int]float64{2: 10.83, 3: 13.82, 4: 16.27, 16: 37.70}
 	for paths, limit := range quantile {
@@ -82,7 +82,7 @@ func TestProgram_SpreadsPacketsEvenly(t *testing.T) {
 	}
 }
 
-// Versions have turns of their own; hop limit and routes as with ecmp.
+// TestHopLimitAndRoutes checks that IP versions have separate turns. Hop limit and routes are as with ecmp.
 func TestHopLimitAndRoutes(t *testing.T) {
 	s := New(site(3), RoundRobin)
 	first := out(s, 2, 4)

@@ -8,7 +8,7 @@ import (
 	"weir/core/unit"
 )
 
-// Port 2 has three times the rate of port 3, and gets three times the flows.
+// ExampleScheme balances over two ports: port 2 has three times the rate of port 3, and gets three times the flows.
 func ExampleScheme() {
 	rate := func(gbps unit.Rate) unit.LinkRate { return unit.LinkRate{Bits: gbps * unit.Gbps} }
 	leaf, err := dataplanetest.NewSingleSwitch(wecmp.Scheme(), dataplanetest.SwitchPosition{Tiers: 2, Tier: 1, Leaves: 2,

@@ -19,8 +19,8 @@ func program(t testing.TB, p float64) dataplane.Program {
 	return l
 }
 
-// The given share of packets is lost, for the right reason; what the switch itself
-// made never is; the same seed loses the same packets.
+// TestProgram_LosesGivenShare checks that the given share of packets is lost, with the right reason. Packets that the
+// switch made are never lost, and the same seed loses the same packets.
 func TestProgram_LosesGivenShare(t *testing.T) {
 	for _, c := range []struct{ p, low, high float64 }{{0, 0, 0}, {0.002, 0.0016, 0.0024}, {0.5, 0.49, 0.51}, {1, 1, 1}} {
 		t.Run(fmt.Sprint("probability ", c.p), func(t *testing.T) {

@@ -32,7 +32,7 @@ func arrivals(r *program, from, gap unit.Time, ports ...int) string {
 	return b.String()
 }
 
-// D/D/1/K by hand: 10,000 packets/s take 100 us each; two may wait.
+// TestByHand checks D/D/1/K by hand: 10,000 packets/s take 100 us each; two may wait.
 func TestByHand(t *testing.T) {
 	zeros := make([]int, 15)
 	for _, c := range []struct {
@@ -66,8 +66,8 @@ func TestByHand(t *testing.T) {
 	}
 }
 
-// In the long run the loss is 1 − capacity/rate, and nothing below the capacity, at rates from 1000 to 10⁷ packets/s
-// and rings from 1 to 1000 packets; with jitter too.
+// TestLongRun checks that in the long run the loss is 1 − capacity/rate, and 0 below the capacity. Rates are 1000 to
+// 10⁷ packets/s and rings 1 to 1000 packets; jitter is included.
 func TestLongRun(t *testing.T) {
 	for _, capacity := range []int64{1000, 9700, 10_000_000} {
 		for _, load := range []float64{0.5, 0.999, 1.01, 1.5, 10} {
@@ -101,8 +101,8 @@ func TestLongRun(t *testing.T) {
 	}
 }
 
-// A ring shared by all ports loses from each what comes at the wrong time; rings of their own, read in turn, lose
-// only from the port that sends more than its turn.
+// TestProgram_PortRingsSpareLightPort checks that a ring shared by all ports loses packets from each port that arrive
+// at the wrong time. Rings per port, read in turn, lose packets only from the port that sends more than its turn.
 func TestProgram_PortRingsSpareLightPort(t *testing.T) {
 	lost := func(rings string) (heavy, light float64) {
 		r := makeProgram(t, "capacity", "10kpps", "ring", "8 packets", "rings", rings)
@@ -143,7 +143,8 @@ func TestProgram_PortRingsSpareLightPort(t *testing.T) {
 	}
 }
 
-// What the switch itself made does not come in; the same seed loses the same packets; nothing is lost silently.
+// TestProgram_DropsInputBeyondRing checks that packets that the switch made do not enter the ring. The same seed loses
+// the same packets, and each loss is counted.
 func TestProgram_DropsInputBeyondRing(t *testing.T) {
 	s := dataplanetest.Setup{Ports: make([]dataplanetest.Port, 2)}
 	if _, err := dataplanetest.BuildProgram(Scheme(), s.NewSite(), "capacity", "10Mbps"); err == nil ||
@@ -171,8 +172,8 @@ func TestProgram_DropsInputBeyondRing(t *testing.T) {
 	}
 }
 
-// No packet costs memory.
-func TestProgram_AllocatesNothing(t *testing.T) {
+// TestProgram_DoesNotAllocate: no packet costs memory.
+func TestProgram_DoesNotAllocate(t *testing.T) {
 	r := makeProgram(t, "capacity", "10kpps", "rings", "port", "jitter", "10%")
 	now := unit.Time(0)
 	if n := testing.AllocsPerRun(1000, func() { now += 70 * us; r.takePacket(now, 1) }); n > 0 {

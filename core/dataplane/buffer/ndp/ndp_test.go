@@ -136,8 +136,8 @@ func (b *bench) leave(port packet.PortID) string {
 	}
 }
 
-// NDP §3.1, §3.2: ACKs, NACKs, PULLs and headers that another switch has trimmed wait in
-// queue 0, data in queue 1.
+// TestProgram_QueuesHeadersApart checks NDP §3.1 and §3.2: ACKs, NACKs, PULLs and headers that another switch has
+// trimmed wait in queue 0, data in queue 1.
 func TestProgram_QueuesHeadersApart(t *testing.T) {
 	for _, wire := range []bool{false, true} {
 		b := newBench(t, Config{Data: 8, Headers: 12_112}, wire, tm.Limit{})
@@ -154,9 +154,9 @@ func TestProgram_QueuesHeadersApart(t *testing.T) {
 	}
 }
 
-// NDP §3.1: eight data packets wait; what comes then loses its payload, and overtakes them.
-// Without the coin it is always the newcomer, with trim_tail 100 % the one queued last.
-// What does not know trimming is dropped.
+// TestProgram_TrimsBeyondDataLimit checks NDP §3.1: eight data packets wait. Later ones lose their payload and overtake
+// them. Without the coin it is always the newcomer, with trim_tail 100 % the packet queued last. Packets without
+// support for trimming are dropped.
 func TestProgram_TrimsBeyondDataLimit(t *testing.T) {
 	for _, wire := range []bool{false, true} {
 		b := newBench(t, Config{Data: 8, Headers: 12_112}, wire, tm.Limit{})
@@ -186,8 +186,8 @@ func TestProgram_TrimsBeyondDataLimit(t *testing.T) {
 	}
 }
 
-// NDP §3.1: of newcomer and tail each loses its payload with probability 1/2: of 4000
-// trimmings the newcomer's are within four standard deviations.
+// TestProgram_CoinTrimsNewcomerOrTail checks NDP §3.1: newcomer and tail each lose their payload with probability 1/2.
+// Of 4000 trimmings the newcomer's are within four standard deviations.
 func TestProgram_CoinTrimsNewcomerOrTail(t *testing.T) {
 	b := newBench(t, Config{Data: 1, Headers: 1 << 20, TrimTail: 0.5}, false, tm.Limit{})
 	newcomers, before := 0, int64(0)
@@ -206,7 +206,7 @@ func TestProgram_CoinTrimsNewcomerOrTail(t *testing.T) {
 	}
 }
 
-// NDP §3.1: ten headers to a packet of data, so that headers cannot starve data.
+// TestHeadersDoNotStarveData checks NDP §3.1: ten headers go for each data packet, so headers cannot starve data.
 func TestHeadersDoNotStarveData(t *testing.T) {
 	b := newBench(t, Config{Data: 8, Headers: 12_112}, false, tm.Limit{})
 	for n := range int64(40) {
@@ -226,8 +226,8 @@ func TestHeadersDoNotStarveData(t *testing.T) {
 	}
 }
 
-// NDP §3.2.4: the header queue is bounded in bytes. What finds it full is dropped if it is
-// not sent back: headers as trim failed, control packets as what they are.
+// TestHeaderQueue checks NDP §3.2.4: the header queue is bounded in bytes. A packet that finds it full is dropped if it
+// is not returned: headers as trim failed, control packets under their own kind.
 func TestHeaderQueue(t *testing.T) {
 	b := newBench(t, Config{Data: 1, Headers: 149}, true, tm.Limit{}) // two of 50 bytes
 	for n := range int64(4) {
@@ -243,8 +243,8 @@ func TestHeaderQueue(t *testing.T) {
 	}
 }
 
-// NDP §3.2.4: a header that finds no room goes back to its sender, once: ports and
-// addresses swapped, marked. One that was sent back, and control packets, are dropped.
+// TestReturnToSender checks NDP §3.2.4: a header without room returns to its sender, once, with ports and addresses
+// swapped and a mark. Returned headers and control packets are dropped.
 func TestReturnToSender(t *testing.T) {
 	for _, wire := range []bool{false, true} {
 		b := newBench(t, Config{Data: 1, Headers: 100, ReturnToSender: true}, wire, tm.Limit{})
@@ -268,7 +268,8 @@ func TestReturnToSender(t *testing.T) {
 	}
 }
 
-// RoCEv2's packets whose sender says so are trimmed, too, but none goes back: its sender knows no such headers.
+// TestProgram_TrimsRDMAWithoutReturn checks that RoCEv2 packets with support for trimming are trimmed, too, but never
+// returned: their senders do not support such headers.
 func TestProgram_TrimsRDMAWithoutReturn(t *testing.T) {
 	for _, wire := range []bool{false, true} {
 		b := newBench(t, Config{Data: 1, Headers: 100, ReturnToSender: true}, wire, tm.Limit{})
@@ -309,7 +310,7 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// A packet that is admitted, trimmed or sent back takes no memory.
+// TestNoAllocation: a packet that is admitted, trimmed or sent back takes no memory.
 func TestNoAllocation(t *testing.T) {
 	b := newBench(t, Config{Data: 2, Headers: 200, ReturnToSender: true, TrimTail: 0.5}, false, tm.Limit{})
 	n := int64(0)

@@ -18,7 +18,7 @@ const us = unit.Microsecond
 
 func gbps(n int64) unit.LinkRate { return unit.LinkRate{Bits: unit.Rate(n) * unit.Gbps} }
 
-// What no frame may be lost for, reckoned by hand: 100 Gb/s carry 12,500 bytes in 1 µs.
+// TestRoundTrip_CoversBytesInFlight calculates the headroom without loss by hand: 100 Gb/s carry 12,500 bytes in 1 µs.
 // The simulator's is three times rate × delay (HPCC simulator switch-mmu.cc: 3 × 12,500 B).
 func TestRoundTrip_CoversBytesInFlight(t *testing.T) {
 	for _, c := range []struct {
@@ -60,8 +60,8 @@ func TestRoundTrip_CoversBytesInFlight(t *testing.T) {
 	}
 }
 
-// The threshold: 11 % of what is free (HPCC §5.1); in the simulator 1/8 at 100 Gb/s and
-// twice that for each doubling of the rate, so half at 400 Gb/s; or a number.
+// TestProgram_TriggerFollowsRate checks the threshold: 11 % of the free buffer (HPCC §5.1). In the simulator it is 1/8
+// at 100 Gb/s and twice that for each doubling of the rate, so half at 400 Gb/s. It can also be a number.
 func TestProgram_TriggerFollowsRate(t *testing.T) {
 	for _, c := range []struct {
 		given []string
@@ -129,12 +129,11 @@ func play(t *testing.T, n int, queues int, shared []string, given ...string) str
 	return b.String()
 }
 
-// A static threshold of 4,000 bytes. Packet k comes at k+1 µs and packet 0 goes onto
-// the wire at once; the fourth that waits comes at 5 µs, and the Pause frame of 64 bytes
-// is out 51.2 ns later. The neighbour here does not listen: a headroom of 2,000 bytes takes two
-// more; then packets are lost, but for the one for which the departure at 11 µs makes room.
-// Of 20 packets 8 get through. At 61 µs the last but one goes onto the wire: the queue is
-// down to 1,000 bytes, the threshold less 3,000.
+// TestProgram_StaticThresholdPausesByHand calculates a static threshold of 4,000 bytes by hand. Packet k arrives at k+1
+// µs and packet 0 is sent at once. The fourth waiting packet arrives at 5 µs, and the Pause frame of 64 bytes is out
+// 51.2 ns later. The neighbour here ignores it: a headroom of 2,000 bytes takes two more packets. Later packets are
+// lost, except the one for which the departure at 11 µs makes room. Of 20 packets 8 get through. At 61 µs the last but
+// one is sent: the queue is down to 1,000 bytes, the threshold less 3,000.
 func TestProgram_StaticThresholdPausesByHand(t *testing.T) {
 	given := []string{"trigger", "static", "xoff", "4 kB", "xon_offset", "3 kB", "headroom", "size",
 		"headroom_size", "2 kB"}
@@ -157,7 +156,7 @@ dropped 12: headroom full
 	}
 }
 
-// With quanta the pause is renewed while it lasts: 1000 quanta are 51.2 µs at 10 Gb/s.
+// TestProgram_RenewsPauseQuanta: with quanta the pause is renewed while it lasts: 1000 quanta are 51.2 µs at 10 Gb/s.
 func TestProgram_RenewsPauseQuanta(t *testing.T) {
 	want := `5051.2ns port 0 pause class 0
 30651.2ns port 0 pause class 0
@@ -174,7 +173,7 @@ dropped 12: headroom full
 	}
 }
 
-// A class that is exempt is not paused; it is dropped as without PFC.
+// TestProgram_NeverPausesExemptClass checks that an exempt class is not paused. It is dropped as without PFC.
 func TestProgram_NeverPausesExemptClass(t *testing.T) {
 	for _, classes := range []string{"0: false", "1: true"} {
 		t.Run(classes, func(t *testing.T) {

@@ -74,8 +74,8 @@ func fillSlowPorts(t testing.TB, slow, each int, given ...string) (queued []int,
 	return queued, out.Drops
 }
 
-// Dynamic thresholds §II.C: with n queues that want more, each settles at αB/(1+nα),
-// and B/(1+nα) stays free. HPCC §5.1: with α = 1 one port may take half the buffer.
+// TestDynamicThreshold checks dynamic thresholds (Dynamic thresholds §II.C): with n queues that need more, each settles
+// at αB/(1+nα), and B/(1+nα) stays free. HPCC §5.1: with α = 1 one port may use half the buffer.
 func TestDynamicThreshold(t *testing.T) {
 	for _, alpha := range []float64{0.125, 0.5, 1, 2, 8} {
 		for _, n := range []int{1, 2, 3, 7} {
@@ -102,8 +102,8 @@ func sum(x []int) (n int) {
 	return n
 }
 
-// Complete sharing (α = 0) fills the buffer to the last packet; a static threshold holds
-// each queue; reserves are used by their own ingress queue only, whatever the others do.
+// TestStaticAndReserves checks that complete sharing (α = 0) fills the buffer to the last packet, and a static
+// threshold limits each queue. Reserves are used only by their own ingress queue, whatever the others do.
 func TestStaticAndReserves(t *testing.T) {
 	queued, drops := fillSlowPorts(t, 2, 200, "size", "100 kB", "reserved", "0 B", "alpha", "0")
 	if sum(queued) != 100 || drops[dataplane.BufferFull] != 400-102 {
@@ -128,8 +128,8 @@ func TestStaticAndReserves(t *testing.T) {
 	}
 }
 
-// A queue that is at its threshold takes what another ingress queue has reserved room for:
-// 5 packets of it.
+// TestReserveIsOwn checks that a queue at its threshold receives the packets for which another ingress queue has a
+// reserve: 5 of them.
 func TestReserveIsOwn(t *testing.T) {
 	s := dataplanetest.Setup{}
 	for _, rate := range []unit.Rate{unit.Mbps, 100 * unit.Gbps, 100 * unit.Gbps} {

@@ -156,7 +156,8 @@ func (b *bench) fill(n int) {
 	}
 }
 
-// ACKs, NACKs, PULLs, requests and what is left of trimmed packets wait in queue 0, data in queue 1.
+// TestProgram_QueuesHeadersApart checks that ACKs, NACKs, PULLs, requests and the rests of trimmed packets wait in
+// queue 0, data in queue 1.
 func TestProgram_QueuesHeadersApart(t *testing.T) {
 	for _, wire := range []bool{false, true} {
 		b := newBench(t, config(), wire, false)
@@ -173,7 +174,8 @@ func TestProgram_QueuesHeadersApart(t *testing.T) {
 	}
 }
 
-// RoCEv2's packets whose sender says so are trimmed, too, and others dropped. Of them it is not said where that was.
+// TestProgram_TrimsWillingRDMA checks that RoCEv2 packets with support for trimming are trimmed, and others dropped.
+// They carry no note of where that was.
 func TestProgram_TrimsWillingRDMA(t *testing.T) {
 	for _, wire := range []bool{false, true} {
 		b := newBench(t, config(), wire, true)
@@ -188,8 +190,8 @@ func TestProgram_TrimsWillingRDMA(t *testing.T) {
 	}
 }
 
-// Eight packets wait; what comes then loses its payload, and overtakes them. With trim_tail 100 % it is always the
-// packet queued last. What does not know trimming is dropped.
+// TestProgram_TrimsBeyondDataLimit checks that eight packets wait. Later ones lose their payload and overtake them.
+// With trim_tail 100 % it is always the packet queued last. Packets without support for trimming are dropped.
 func TestProgram_TrimsBeyondDataLimit(t *testing.T) {
 	for _, wire := range []bool{false, true} {
 		b := newBench(t, config(), wire, false)
@@ -209,8 +211,8 @@ func TestProgram_TrimsBeyondDataLimit(t *testing.T) {
 	}
 }
 
-// Of newcomer and last packet each loses its payload with probability 1/2: of 4000 trims the newcomer's are within
-// four standard deviations.
+// TestProgram_CoinTrimsNewcomerOrTail: of newcomer and last packet each loses its payload with probability 1/2: of 4000
+// trims the newcomer's are within four standard deviations.
 func TestProgram_CoinTrimsNewcomerOrTail(t *testing.T) {
 	c := config()
 	c.TrimTail, c.Headers = 0.5, 1000
@@ -231,7 +233,7 @@ func TestProgram_CoinTrimsNewcomerOrTail(t *testing.T) {
 	}
 }
 
-// A packet on the wire counts as if it waited, until the wire is free of it.
+// TestOnWire checks that a packet on the wire counts as waiting until the wire is free of it.
 func TestOnWire(t *testing.T) {
 	b := newBench(t, config(), false, false)
 	b.fill(8)
@@ -248,7 +250,8 @@ func TestOnWire(t *testing.T) {
 	}
 }
 
-// Headers and control packets have twice the data queue; beyond that they are dropped, headers as trim failed.
+// TestProgram_DropsHeadersBeyondLimit checks that headers and control packets have twice the data queue. Beyond that
+// they are dropped, headers as trim failed.
 func TestProgram_DropsHeadersBeyondLimit(t *testing.T) {
 	b := newBench(t, config(), true, false)
 	b.fill(8 + 336) // 2 × 8 × 1050 B of 50
@@ -260,9 +263,9 @@ func TestProgram_DropsHeadersBeyondLimit(t *testing.T) {
 	}
 }
 
-// Data is marked when it leaves, by what it leaves behind with itself: never up to kmin, always above kmax, in
-// proportion between;
-// headers never, and at ports to hosts only if that is wanted.
+// TestProgram_MarksDepartingData checks that data is marked at its departure by the remaining queue with itself: never
+// up to kmin, always above kmax, in proportion between. Headers are never marked, and data at ports to hosts only if
+// configured.
 func TestProgram_MarksDepartingData(t *testing.T) {
 	c := config()
 	c.Kmin, c.Kmax = 0.25, 0.5 // 2 and 4 packets
@@ -294,7 +297,8 @@ func TestProgram_MarksDepartingData(t *testing.T) {
 	}
 }
 
-// A port of a quarter of the rate has a quarter of queue and thresholds, also when an event makes it so.
+// TestProgram_ScalesLimitsWithRate: a port of a quarter of the rate has a quarter of queue and thresholds, also when an
+// event makes it so.
 func TestProgram_ScalesLimitsWithRate(t *testing.T) {
 	c := config()
 	c.Kmin, c.Kmax = 0.5, 0.5
@@ -312,7 +316,7 @@ func TestProgram_ScalesLimitsWithRate(t *testing.T) {
 	}
 }
 
-// Without trimming data that finds no room is dropped.
+// TestWithoutTrimming: without trimming data that finds no room is dropped.
 func TestWithoutTrimming(t *testing.T) {
 	c := config()
 	c.Trim = false
@@ -323,7 +327,7 @@ func TestWithoutTrimming(t *testing.T) {
 	}
 }
 
-// What is trimmed at a port to a host says so, newcomer or last packet.
+// TestLastHop checks that a packet trimmed at a port to a host carries a note of that, newcomer or last packet.
 func TestLastHop(t *testing.T) {
 	for _, tail := range []float64{0, 1} {
 		c := config()
@@ -356,7 +360,7 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// A packet that is admitted, trimmed or marked takes no memory.
+// TestNoAllocation: a packet that is admitted, trimmed or marked takes no memory.
 func TestNoAllocation(t *testing.T) {
 	c := config()
 	c.TrimTail, c.Kmin, c.Kmax = 0.5, 0.1, 0.9

@@ -40,7 +40,8 @@ func (r *rounder) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 	return dataplane.Accept
 }
 
-// The transcript of testdata/afq.txt, which comes from an evaluation of the paper that shares no code with ours.
+// TestProgram_MatchesTranscript compares the program with testdata/afq.txt, from an evaluation of the paper that shares
+// no code with Weir's.
 func TestProgram_MatchesTranscript(t *testing.T) {
 	text, err := os.ReadFile("testdata/afq.txt")
 	if err != nil {
@@ -57,8 +58,9 @@ func TestProgram_MatchesTranscript(t *testing.T) {
 		}, func() string { return fmt.Sprintf("round %d", r.now) })
 }
 
-// Figures by hand: rounds of 1000 bytes, four of them. Packets of 600 bytes of one user end at 600, 1200, 1800, 2400,
-// 3000, 3600 and 4200 bytes: in rounds 0, 1, 1, 2, 3, 3, and the seventh is beyond. Another user's is in round 0.
+// TestProgram_QueuesByRoundByHand calculates four rounds of 1000 bytes by hand. Packets of 600 bytes of one user end at
+// 600, 1200, 1800, 2400, 3000, 3600 and 4200 bytes: in rounds 0, 1, 1, 2, 3, 3, and the seventh is beyond. Another
+// user's is in round 0.
 func TestProgram_QueuesByRoundByHand(t *testing.T) {
 	s := ports(3, 4, unit.Gbps, 0)
 	site := s.NewSite()
@@ -90,7 +92,8 @@ func (w *queues) Book(_ *dataplane.Env, p *packet.Packet) {
 	w.of = append(w.of, p.Meta.Queue)
 }
 
-// A sketch never says less than what was bid, and with more users than columns some share their rounds.
+// TestProgram_SketchNeverUnderestimatesBids checks that a sketch never returns less than a user's bid. With more users
+// than columns some share their rounds.
 func TestProgram_SketchNeverUnderestimatesBids(t *testing.T) {
 	site := &dataplane.Site{Ports: 1, Queues: 4, Random: func(e string) unit.Random { return unit.NewRandom(1, e) },
 		Book: packet.NewBook()}
@@ -120,7 +123,7 @@ func TestProgram_SketchNeverUnderestimatesBids(t *testing.T) {
 	}
 }
 
-// A source that becomes another's is no user any more.
+// TestProgram_EvictAddressForgetsUser: a source that becomes another's is no user any more.
 func TestProgram_EvictAddressForgetsUser(t *testing.T) {
 	s := ports(3, 4, unit.Gbps, 0)
 	site := s.NewSite()
@@ -137,8 +140,8 @@ func TestProgram_EvictAddressForgetsUser(t *testing.T) {
 	}
 }
 
-// Book raises cells to the bid, and lowers none that another user has raised. By hand: a user with cells of 1000 and 10
-// has bid 10 and, with 50 more, 60.
+// TestProgram_BookRaisesCellsToBid checks that Book raises cells to the bid, and lowers none that another user has
+// raised. By hand: a user with cells of 1000 and 10 has bid 10 and, with 50 more, 60.
 func TestProgram_BookRaisesCellsToBid(t *testing.T) {
 	site := &dataplane.Site{Ports: 1, Queues: 4, Random: func(e string) unit.Random { return unit.NewRandom(1, e) },
 		Book: packet.NewBook()}
@@ -157,7 +160,8 @@ func TestProgram_BookRaisesCellsToBid(t *testing.T) {
 	}
 }
 
-// Even a small frame of a large weight has a part of a round: 64 bytes over a weight of 1000 are not nothing.
+// TestProgram_SmallFrameBidsOne checks that even a small frame of a large weight uses a part of a round: 64 bytes over
+// a weight of 1000 are not 0.
 func TestProgram_SmallFrameBidsOne(t *testing.T) {
 	s := ports(2, 4, unit.Gbps, 0)
 	site := s.NewSite()
@@ -186,7 +190,8 @@ func TestProgram_HoldsContract(t *testing.T) {
 	}, "round", "8 kB")
 }
 
-// Users get equal shares, or those of their weights, and one below its share loses nothing, at 10 Mb/s and 100 Gb/s.
+// TestProgram_SharesByWeight checks that users get equal shares, or shares by their weights, and a user below its share
+// loses no packet, at 10 Mb/s and 100 Gb/s.
 func TestProgram_SharesByWeight(t *testing.T) {
 	for _, rate := range []unit.Rate{10 * unit.Mbps, 100 * unit.Gbps} {
 		for _, x := range dataplanetest.Sharings() {
@@ -202,7 +207,8 @@ func TestProgram_SharesByWeight(t *testing.T) {
 	}
 }
 
-// What cannot work is refused, and rounds that hold less than a round trip are told.
+// TestConfig_RejectsOrRemarksUnsuitableSites checks that impossible sites are refused, and rounds shorter than a round
+// trip give a warning.
 func TestConfig_RejectsOrRemarksUnsuitableSites(t *testing.T) {
 	s := dataplanetest.Setup{Ports: []dataplanetest.Port{{Rate: unit.LinkRate{Bits: unit.Gbps}}}}
 	site := s.NewSite()

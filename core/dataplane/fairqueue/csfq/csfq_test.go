@@ -21,7 +21,8 @@ func weighed(rates ...int) config {
 	return c
 }
 
-// The transcript of testdata/csfq.txt, which comes from an evaluation of figure 3 that shares no code with ours.
+// TestProgram_MatchesTranscript compares the program with testdata/csfq.txt, from an evaluation of CSFQ's figure 3 that
+// shares no code with Weir's.
 func TestProgram_MatchesTranscript(t *testing.T) {
 	text, err := os.ReadFile("testdata/csfq.txt")
 	if err != nil {
@@ -39,7 +40,7 @@ func TestProgram_MatchesTranscript(t *testing.T) {
 	}, func() string { return fmt.Sprintf("label %.6g alpha %.6g", x.label, x.ports[3].alpha) })
 }
 
-// Drop probability, by hand: max(0, 1 − α/label).
+// TestPortState_DropProbabilityByHand: drop probability, by hand: max(0, 1 − α/label).
 func TestPortState_DropProbabilityByHand(t *testing.T) {
 	for _, x := range []struct{ alpha, label, want float64 }{{0, 9, 0}, {10, 5, 0}, {10, 10, 0}, {10, 20, 0.5},
 		{10, 40, 0.75}, {5e9, 1e11, 0.95}} {
@@ -52,8 +53,8 @@ func TestPortState_DropProbabilityByHand(t *testing.T) {
 	}
 }
 
-// A buffer that overflows lowers alpha by 1 %, at most 25 % between two updates: 0.99^28 is 0.7547, 0.99^29 less
-// than 0.75.
+// TestPortState_OverflowLowersAlpha checks that a buffer overflow lowers alpha by 1 %, at most 25 % between two
+// updates: 0.99^28 is 0.7547, 0.99^29 less than 0.75.
 func TestPortState_OverflowLowersAlpha(t *testing.T) {
 	p := PortState{}
 	p.setAlpha(1000)
@@ -65,7 +66,8 @@ func TestPortState_OverflowLowersAlpha(t *testing.T) {
 	}
 }
 
-// Figure 3 with numbers by hand: a window of 200 ms with A at least C and F = 2C halves alpha.
+// TestPortState_UpdatesAlphaByHand follows CSFQ's figure 3 by hand: a window of 200 ms with A at least C and F = 2C
+// halves alpha.
 func TestPortState_UpdatesAlphaByHand(t *testing.T) {
 	c := weighed()
 	p := PortState{congested: true}
@@ -90,9 +92,9 @@ func TestPortState_UpdatesAlphaByHand(t *testing.T) {
 	}
 }
 
-// A link that becomes congested starts with the largest label seen before, not with that of the
-// packet in hand; what was seen before congestion does not count after it. By hand, at 1 Mb/s: 100
-// packets of 1 Mb at one time are above it.
+// TestPortState_CongestionStartsWithLargestLabel checks that a link that becomes congested starts with the largest
+// label before, not with the present packet's. Labels from before the congestion do not count after it. By hand, at 1
+// Mb/s: 100 packets of 1 Mb at one time are above it.
 func TestPortState_CongestionStartsWithLargestLabel(t *testing.T) {
 	c := weighed()
 	p := PortState{}
@@ -115,7 +117,8 @@ func (r *refuser) Admit(*dataplane.Env, *packet.Packet) dataplane.Verdict {
 	return dataplane.Drop(r.why)
 }
 
-// A buffer that has no room lowers alpha by 1 %, whichever of the limits it is; no other drop does.
+// TestNoRoom checks that a packet without room in the buffer lowers alpha by 1 %, for any of the limits. Other drops do
+// not.
 func TestNoRoom(t *testing.T) {
 	for _, x := range []struct {
 		why  dataplane.Reason
@@ -142,7 +145,7 @@ func TestNoRoom(t *testing.T) {
 	}
 }
 
-// A source that becomes another's starts afresh, and nobody else does.
+// TestProgram_EvictAddressForgetsUser checks that only a source that becomes another's restarts.
 func TestProgram_EvictAddressForgetsUser(t *testing.T) {
 	s := dataplanetest.Setup{}
 	for range 3 {
@@ -166,8 +169,8 @@ func TestProgram_HoldsContract(t *testing.T) {
 	dataplanetest.CheckProgram(t, Scheme(), func(p dataplanetest.Port) dataplanetest.Port { return p }, nil)
 }
 
-// A user below its fair share loses nothing in steady state, and the others get equal shares, or those of their
-// weights, at 10 Mb/s and, with windows that are shorter by as much, at 100 Gb/s.
+// TestProgram_SharesByWeight checks that a user below its fair share loses no packet in steady state. The others get
+// equal shares, or shares by their weights, at 10 Mb/s and, with windows shorter in proportion, at 100 Gb/s.
 func TestProgram_SharesByWeight(t *testing.T) {
 	for _, rate := range []unit.Rate{10 * unit.Mbps, 100 * unit.Gbps} {
 		for _, x := range dataplanetest.Sharings() {
@@ -188,7 +191,7 @@ func TestProgram_SharesByWeight(t *testing.T) {
 	}
 }
 
-// The defaults are the paper's.
+// TestConfig_DefaultsMatchPaper: the defaults are the paper's.
 func TestConfig_DefaultsMatchPaper(t *testing.T) {
 	c := scheme.Defaults[config]()
 	if c.K != 100*unit.Millisecond || c.KAlpha != 200*unit.Millisecond || c.KC != 200*unit.Millisecond ||

@@ -36,7 +36,8 @@ func (c *chosen) Admit(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	return dataplane.Accept
 }
 
-// The transcript of testdata/fdpa.txt, which comes from an evaluation that shares no code with ours.
+// TestProgram_MatchesTranscript compares the program with testdata/fdpa.txt, from an evaluation that shares no code
+// with Weir's.
 func TestProgram_MatchesTranscript(t *testing.T) {
 	text, err := os.ReadFile("testdata/fdpa.txt")
 	if err != nil {
@@ -53,7 +54,7 @@ func TestProgram_MatchesTranscript(t *testing.T) {
 		}, func() string { return fmt.Sprintf("queue %d", c.queue) })
 }
 
-// Priorities by hand: up to 1, 1.25 and 1.5625 fair shares, and the rest.
+// TestConfig_ChoosesPriorityByShare calculates priorities by hand: up to 1, 1.25 and 1.5625 fair shares, and the rest.
 func TestConfig_ChoosesPriorityByShare(t *testing.T) {
 	c := weighed()
 	for _, x := range []struct {
@@ -68,7 +69,8 @@ func TestConfig_ChoosesPriorityByShare(t *testing.T) {
 	}
 }
 
-// A user counts while it has sent within the time, and its weight is taken out once after that.
+// TestPort_CountsActiveUsers: a user counts while it has sent within the time, and its weight is taken out once after
+// that.
 func TestPort_CountsActiveUsers(t *testing.T) {
 	b := packet.NewBook()
 	b.Add(netip.MustParseAddr("10.0.0.1"), netip.Addr{})
@@ -88,7 +90,7 @@ func TestPort_CountsActiveUsers(t *testing.T) {
 	}
 }
 
-// A source that becomes another's starts afresh, and nobody else does.
+// TestProgram_EvictAddressForgetsUser checks that only a source that becomes another's restarts.
 func TestProgram_EvictAddressForgetsUser(t *testing.T) {
 	s := ports(3, 2, unit.Gbps, 0, 0)
 	site := s.NewSite()
@@ -117,8 +119,8 @@ func TestProgram_HoldsContract(t *testing.T) {
 		"strict", "classes of delay", "pause holds", "a class without", "trimming", "the packet that came last"})
 }
 
-// A user below its fair share loses nothing beside others who flood the link, at 10 Mb/s and, with constants that are
-// shorter by as much, at 100 Gb/s.
+// TestProgram_SparesUserBelowShare checks that a user below its fair share loses no packet next to others that flood
+// the link, at 10 Mb/s and, with constants shorter in proportion, at 100 Gb/s.
 func TestProgram_SparesUserBelowShare(t *testing.T) {
 	for _, rate := range []unit.Rate{10 * unit.Mbps, 100 * unit.Gbps} {
 		t.Run(fmt.Sprint(rate), func(t *testing.T) {
@@ -145,7 +147,7 @@ func TestProgram_SparesUserBelowShare(t *testing.T) {
 	}
 }
 
-// What cannot work is refused.
+// TestNewProgram_RejectsUnsuitablePorts checks that impossible ports are refused.
 func TestNewProgram_RejectsUnsuitablePorts(t *testing.T) {
 	one, packets := ports(1, 1, unit.Gbps, 0, 0), ports(1, 2, unit.Gbps, 0, 0)
 	packets.Ports[0].Rate = unit.LinkRate{Packets: 10}

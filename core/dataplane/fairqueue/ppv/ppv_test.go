@@ -32,7 +32,8 @@ func shape(smallest bool) func(dataplanetest.Port) dataplanetest.Port {
 	}
 }
 
-// The transcripts of testdata come from an evaluation of the papers that shares no code with ours.
+// TestProgram_MatchesTranscripts compares the program with the transcripts in testdata, from an evaluation of the
+// papers that shares no code with Weir's.
 func TestProgram_MatchesTranscripts(t *testing.T) {
 	for _, smallest := range []bool{true, false} {
 		name, limit := "threshold", int32(30)
@@ -76,7 +77,8 @@ func (r *ranks) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	return dataplane.Accept
 }
 
-// Regions by hand: 30 a decade from 10 kb/s, so 20 kb/s, 0.301 decades, is in the 10th beyond the first.
+// TestConfig_RanksThroughputByHand calculates regions by hand: 30 a decade from 10 kb/s, so 20 kb/s, 0.301 decades, is
+// in the 10th beyond the first.
 func TestConfig_RanksThroughputByHand(t *testing.T) {
 	c := weighed(false)
 	for _, x := range []struct {
@@ -92,8 +94,8 @@ func TestConfig_RanksThroughputByHand(t *testing.T) {
 	}
 }
 
-// The quantile by hand: of 100, 200 and 700 bytes at ranks 1, 2 and 5 a tenth is 100 of the 700, and 4/5 are all of
-// them and half of the 200.
+// TestPortState_FindsThresholdByHand: the quantile by hand: of 100, 200 and 700 bytes at ranks 1, 2 and 5 a tenth is
+// 100 of the 700, and 4/5 are all of them and half of the 200.
 func TestPortState_FindsThresholdByHand(t *testing.T) {
 	k := portState{currentBytes: make([]int64, 8), previousBytes: make([]int64, 8)}
 	k.currentBytes[1], k.currentBytes[2], k.previousBytes[5] = 100, 200, 700
@@ -111,8 +113,8 @@ func TestPortState_FindsThresholdByHand(t *testing.T) {
 	}
 }
 
-// RFC 8033 §4.2 by hand: 40 ms after 20 ms with a target of 15 ms add 0.125 · 0.025 + 1.25 · 0.02 = 0.028125, by 2 from
-// a probability of 5 %, and by 2048 from none.
+// TestPortState_UpdatesProbabilityByHand follows RFC 8033 §4.2 by hand: 40 ms after 20 ms with a target of 15 ms add
+// 0.125 · 0.025 + 1.25 · 0.02 = 0.028125. This is divided by 2 from a probability of 5 %, and by 2048 from 0.
 func TestPortState_UpdatesProbabilityByHand(t *testing.T) {
 	c := weighed(false)
 	for _, x := range []struct{ from, want float64 }{{0.5, 0.528125}, {0.05, 0.0640625}, {0, 0.028125 / 2048}, {0.99, 1}} {
@@ -123,7 +125,7 @@ func TestPortState_UpdatesProbabilityByHand(t *testing.T) {
 	}
 }
 
-// A source that becomes another's starts afresh, and nobody else does.
+// TestProgram_EvictAddressForgetsUser checks that only a source that becomes another's restarts.
 func TestProgram_EvictAddressForgetsUser(t *testing.T) {
 	s := dataplanetest.Setup{}
 	for range 3 {
@@ -143,8 +145,8 @@ func TestProgram_EvictAddressForgetsUser(t *testing.T) {
 	}
 }
 
-// What came before a silence of a window is forgotten, and what came in the window before is not.
-// By hand, in windows of 100 ms: 700 bytes at 0 count at 150 ms, and no more at 350 ms.
+// TestPortState_SilenceForgetsBytes checks that bytes before a silence of a window are cleared, and bytes in the
+// previous window are not. By hand, in windows of 100 ms: 700 bytes at 0 count at 150 ms, and no longer at 350 ms.
 func TestPortState_SilenceForgetsBytes(t *testing.T) {
 	for _, x := range []struct {
 		at   unit.Time
@@ -158,7 +160,8 @@ func TestPortState_SilenceForgetsBytes(t *testing.T) {
 	}
 }
 
-// RFC 8033 §4.2 by hand: without a delay, now and before, 0.5 − 0.125 · 0.015 decays by 2 %.
+// TestPortState_ProbabilityDecaysWithoutDelay follows RFC 8033 §4.2 by hand: without a delay, now and before, 0.5 −
+// 0.125 · 0.015 decays by 2 %.
 func TestPortState_ProbabilityDecaysWithoutDelay(t *testing.T) {
 	c := weighed(false)
 	k := portState{probability: 0.5}
@@ -175,8 +178,8 @@ func TestProgram_HoldsContract(t *testing.T) {
 		"smallest")
 }
 
-// Users get equal shares, or those of their weights, and one below its share loses next to nothing:
-// at 10 Mb/s and, with windows that are shorter by as much, at 100 Gb/s.
+// TestProgram_SharesByWeight checks that users get equal shares, or shares by their weights, and a user below its share
+// loses almost no packets: at 10 Mb/s and, with windows shorter in proportion, at 100 Gb/s.
 func TestProgram_SharesByWeight(t *testing.T) {
 	for _, smallest := range []bool{false, true} {
 		for _, rate := range []unit.Rate{10 * unit.Mbps, 100 * unit.Gbps} {
@@ -201,7 +204,8 @@ func TestProgram_SharesByWeight(t *testing.T) {
 	}
 }
 
-// What cannot work is refused, and a target that the buffer never reaches is said.
+// TestConfig_RejectsOrRemarksUnsuitableValues checks that impossible values are refused, and a target that the buffer
+// never reaches gives a warning.
 func TestConfig_RejectsOrRemarksUnsuitableValues(t *testing.T) {
 	s := dataplanetest.Setup{Ports: []dataplanetest.Port{{Rate: unit.LinkRate{Packets: 10}}}}
 	if _, err := newProgram(s.NewSite(), weighed(false)); err == nil {

@@ -34,7 +34,8 @@ func (c *colours) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 	return dataplane.Accept
 }
 
-// The transcript of testdata/rainbow.txt, which comes from an evaluation that shares no code with ours.
+// TestProgram_MatchesTranscript compares the program with testdata/rainbow.txt, from an evaluation that shares no code
+// with Weir's.
 func TestProgram_MatchesTranscript(t *testing.T) {
 	text, err := os.ReadFile("testdata/rainbow.txt")
 	if err != nil {
@@ -54,7 +55,8 @@ func TestProgram_MatchesTranscript(t *testing.T) {
 		}, func() string { return fmt.Sprintf("colour %d threshold %d", c.last, x.ports[3].threshold) })
 }
 
-// Layers by hand: four colours over a factor of 1000 are a factor of 10 apart, from 1 Mb/s.
+// TestProgram_ColoursThroughputByHand: layers by hand: four colours over a factor of 1000 are a factor of 10 apart,
+// from 1 Mb/s.
 func TestProgram_ColoursThroughputByHand(t *testing.T) {
 	c := weighed()
 	c.Colours, c.From, c.To = 4, unit.Mbps, unit.Gbps
@@ -75,8 +77,8 @@ func TestProgram_ColoursThroughputByHand(t *testing.T) {
 	}
 }
 
-// The threshold falls from the highest colour that came while a long queue does not become shorter, and rises while it
-// is short; 0 is the last.
+// TestPortState_MovesThreshold checks that the threshold falls from the highest arrived colour while a long queue does
+// not become shorter, and rises while it is short. 0 is the last.
 func TestPortState_MovesThreshold(t *testing.T) {
 	k := portState{threshold: 63}
 	for i, x := range []struct {
@@ -92,7 +94,7 @@ func TestPortState_MovesThreshold(t *testing.T) {
 	}
 }
 
-// A source that becomes another's starts afresh, and nobody else does.
+// TestProgram_EvictAddressForgetsUser checks that only a source that becomes another's restarts.
 func TestProgram_EvictAddressForgetsUser(t *testing.T) {
 	s := ports(3, unit.Gbps, 0)
 	site := s.NewSite()
@@ -114,9 +116,8 @@ func TestProgram_HoldsContract(t *testing.T) {
 		"100us")
 }
 
-// Users get equal shares, or those of their weights, and one below its share loses next to nothing:
-// at 10 Mb/s and, with constants that are shorter by as much, at 100 Gb/s. Colours are 11.6 %
-// apart.
+// TestProgram_SharesByWeight checks that users get equal shares, or shares by their weights, and a user below its share
+// loses almost no packets: at 10 Mb/s and, with constants shorter in proportion, at 100 Gb/s. Colours are 11.6 % apart.
 func TestProgram_SharesByWeight(t *testing.T) {
 	for _, rate := range []unit.Rate{10 * unit.Mbps, 100 * unit.Gbps} {
 		for _, x := range dataplanetest.Sharings() {
@@ -136,7 +137,7 @@ func TestProgram_SharesByWeight(t *testing.T) {
 	}
 }
 
-// What cannot work is refused or told.
+// TestScheme_RejectsBadParameters checks that impossible parameters are refused or give a warning.
 func TestScheme_RejectsBadParameters(t *testing.T) {
 	s := dataplanetest.Setup{Ports: []dataplanetest.Port{{Rate: unit.LinkRate{Packets: 10}}}}
 	if _, err := New(s.NewSite(), weighed()); err == nil {
@@ -150,7 +151,8 @@ func TestScheme_RejectsBadParameters(t *testing.T) {
 	}
 }
 
-// What does not fit where it is to run is told. The slowest port counts: faster ones with the same buffer say nothing.
+// TestConfig_CheckRemarksUnsuitablePorts checks that unsuitable ports give a warning. The slowest port counts: faster
+// ones with the same buffer give none.
 func TestConfig_CheckRemarksUnsuitablePorts(t *testing.T) {
 	for _, x := range []struct {
 		name   string
@@ -194,8 +196,8 @@ func TestConfig_CheckRemarksUnsuitablePorts(t *testing.T) {
 	}
 }
 
-// Layers do not depend on other ports: behind access links of 100 Gb/s users who send ten times their share get no more
-// than those who send twice theirs, be they few or many, at a slow port and at a fast one.
+// TestFastAccess checks that layers do not depend on other ports. Behind access links of 100 Gb/s, users that send ten
+// times their share get no more than those that send twice theirs, few or many, at a slow port and at a fast one.
 func TestFastAccess(t *testing.T) {
 	for _, rate := range []unit.Rate{10 * unit.Mbps, 100 * unit.Mbps} {
 		for _, n := range []int{2, 60} { // a Counter has room for 64

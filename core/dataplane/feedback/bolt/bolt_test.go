@@ -131,7 +131,8 @@ func (r *rig) told() string {
 	}
 }
 
-// From the threshold on a packet that finds so much has a message, and no request any more; 2500 bytes are two packets.
+// TestProgram_NotifiesFromThresholdOn checks that from the threshold on a packet that finds such a queue causes a
+// message and loses its request. 2500 bytes are two packets.
 func TestProgram_NotifiesFromThresholdOn(t *testing.T) {
 	for _, threshold := range []string{"2500 B", "2 packets", "20us"} {
 		t.Run(threshold, func(t *testing.T) {
@@ -154,7 +155,8 @@ func TestProgram_NotifiesFromThresholdOn(t *testing.T) {
 	}
 }
 
-// What waits counts, in all of the port's queues, and not what has left or waits elsewhere.
+// TestQueueOfPort checks that packets in all of the port's queues count, and packets that have departed or wait
+// elsewhere do not.
 func TestQueueOfPort(t *testing.T) {
 	r := newRig(t, 4, nil, "threshold", "1 packet")
 	p := r.data(1250, 0)
@@ -210,7 +212,8 @@ func testSRC(t *testing.T, version uint8, framing string, size int32) {
 	check("as bytes")
 }
 
-// 14 of Ethernet, 20 of IPv4, 16 of the header, 8 of UDP, 12 of BTH, 16 of a CNP and 4 of the ICRC.
+// TestProgram_SRCFramesHaveExpectedSize checks the frame size: 14 of Ethernet, 20 of IPv4, 16 of the header, 8 of UDP,
+// 12 of BTH, 16 of a CNP and 4 of the ICRC.
 func TestProgram_SRCFramesHaveExpectedSize(t *testing.T) {
 	testSRC(t, 4, "l2", 90)
 	testSRC(t, 4, "wire", 114)
@@ -219,7 +222,8 @@ func TestProgram_SRCFramesHaveExpectedSize(t *testing.T) {
 
 func TestIPv6(t *testing.T) { testSRC(t, 6, "l2", 110) }
 
-// One message a packet: who has had one at a switch before has none here, and what was said stays.
+// TestProgram_NotifiesEachPacketOnce checks that there is one message per packet: a packet with a message from an
+// earlier switch causes none here, and its earlier notes stay.
 func TestProgram_NotifiesEachPacketOnce(t *testing.T) {
 	r := newRig(t, 1, nil, "threshold", "1 packet")
 	r.come(0)
@@ -232,8 +236,8 @@ func TestProgram_NotifiesEachPacketOnce(t *testing.T) {
 	}
 }
 
-// A token for each packet of a last window that is not the first, below the threshold only, at most pru_tokens; INC
-// takes one each. Without PRU there are none.
+// TestProgram_PRUTokensGrantIncreases checks that each packet of a last window that is not the first adds a token, only
+// below the threshold and up to pru_tokens. INC uses one each. Without PRU there are none.
 func TestProgram_PRUTokensGrantIncreases(t *testing.T) {
 	r := newRig(t, 1, nil, "sm", "false", "pru_tokens", "3", "threshold", "2 packets")
 	for range 2 {
@@ -279,8 +283,9 @@ func TestProgram_PRUTokensGrantIncreases(t *testing.T) {
 	}
 }
 
-// A port sends 1250 bytes in 10 µs. What it could have sent since the last packet, less what came, is at most an MTU;
-// a packet that asks takes an MTU of it. All packets count, not those of Bolt alone.
+// TestProgram_SupplyTokenGrantsIncreases checks the supply token. A port sends 1250 bytes in 10 µs, and its unused
+// capacity since the last packet is at most an MTU. A packet with a request uses an MTU of it. All packets count, not
+// only Bolt's.
 func TestProgram_SupplyTokenGrantsIncreases(t *testing.T) {
 	r := newRig(t, 1, nil)
 	r.now = 100 * us
@@ -321,7 +326,8 @@ func TestProgram_SupplyTokenGrantsIncreases(t *testing.T) {
 	}
 }
 
-// Algorithm 3 by hand: the token after each packet, with a debt that the port's rate pays.
+// TestPort_CountsSupplyByHand follows Algorithm 3 by hand: the token after each packet, with a debt that the port's
+// rate pays.
 func TestPort_CountsSupplyByHand(t *testing.T) {
 	p := port{supply: float64(unit.Gbps) / 8e12}
 	for i, x := range []struct {
@@ -336,7 +342,7 @@ func TestPort_CountsSupplyByHand(t *testing.T) {
 	}
 }
 
-// Without SRC the packet takes with it the queue that takes longest, of all ports on its way.
+// TestNoSRC: without SRC the packet takes with it the queue that takes longest, of all ports on its way.
 func TestNoSRC(t *testing.T) {
 	r := newRig(t, 1, nil, "src", "false", "threshold", "1 packet")
 	r.come(0)
@@ -361,7 +367,8 @@ func TestNoSRC(t *testing.T) {
 	}
 }
 
-// Never about ACKs, messages, probes, what was trimmed or damaged, or has no request: of these nothing changes.
+// TestAboutWhat checks that ACKs, messages, probes, trimmed or damaged packets, and packets without a request cause no
+// message and are not changed.
 func TestAboutWhat(t *testing.T) {
 	for what, change := range map[string]func(p *packet.Packet){
 		"ACK": func(p *packet.Packet) { p.Kind = packet.Ack }, "message": func(p *packet.Packet) { p.Kind = packet.Notice },
@@ -383,8 +390,8 @@ func TestAboutWhat(t *testing.T) {
 	}
 }
 
-// Messages go through the ingress, where they are routed and given the class of their tos; one without a route is
-// dropped.
+// TestProgram_RoutesMessagesThroughIngress checks that messages pass the ingress, which routes them and assigns the
+// class of their tos. One without a route is dropped.
 func TestProgram_RoutesMessagesThroughIngress(t *testing.T) {
 	for tos, want := range map[string]uint8{"0": 0, "96": 3} {
 		t.Run(tos, func(t *testing.T) {
@@ -413,9 +420,9 @@ func TestProgram_RoutesMessagesThroughIngress(t *testing.T) {
 	}
 }
 
-// A story that was worked out by hand: 1250 bytes take 10 µs, the threshold is 2 packets. Each line is a packet; its
-// time, what it asks, what leaves before it comes, and by hand: queue that it finds, sm_token after it, pru_token
-// after it, its flags.
+// TestProgram_MatchesTranscriptByHand compares the program with a sequence that was calculated by hand: 1250 bytes take
+// 10 µs, the threshold is 2 packets. Each line is a packet: its time, its request, the departures before it, and by
+// hand the queue that it finds, sm_token after it, pru_token after it, its flags.
 func TestProgram_MatchesTranscriptByHand(t *testing.T) {
 	r := newRig(t, 1, nil, "threshold", "2 packets")
 	for i, x := range []struct {
@@ -458,7 +465,8 @@ func TestProgram_MatchesTranscriptByHand(t *testing.T) {
 	}
 }
 
-// The contract of programs: who asks for nothing meets no difference, and books are balanced.
+// TestProgram_HoldsContract checks the contract of programs: packets without requests are not changed, and books are
+// balanced.
 func TestProgram_HoldsContract(t *testing.T) {
 	same := func(p dataplanetest.Port) dataplanetest.Port { return p }
 	dataplanetest.CheckProgram(t, Scheme(), same, nil)
@@ -500,8 +508,8 @@ func TestConfig_CheckRemarksUnsuitablePorts(t *testing.T) {
 	}
 }
 
-// Each remark comes, once, whatever the ports before it have.
-func TestSuitsTellsAll(t *testing.T) {
+// TestCheck_ReportsEachWarningOnce checks that each warning is reported once, whatever the ports before it.
+func TestCheck_ReportsEachWarningOnce(t *testing.T) {
 	c, err := Scheme().Configure()
 	if err != nil {
 		t.Fatal(err)

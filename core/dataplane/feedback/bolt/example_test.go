@@ -6,7 +6,7 @@ import (
 	"weir/core/dataplane/feedback/bolt"
 )
 
-// The threshold is a depth of the queue: in packets, bytes, or time.
+// ExampleScheme sets the threshold to a depth of the queue: in packets, bytes, or time.
 func ExampleScheme() {
 	s := bolt.Scheme()
 	_, err := s.Configure("threshold", "240ns")

@@ -8,7 +8,7 @@ import (
 	"weir/core/unit"
 )
 
-// The table of recent CNPs has a bound: what it has no room for waits for an interval.
+// ExampleNew bounds the table of recent CNPs. A flow without an entry waits for an interval.
 func ExampleNew() {
 	c := fastcnp.Config{Interval: 50 * unit.Microsecond, Flows: 1024}
 	fmt.Println(fastcnp.New(c).Name())

@@ -97,7 +97,8 @@ func (r *rig) told() (flows []int) {
 	return flows
 }
 
-// By the egress queue's length: that which packets find, or that which they leave behind.
+// TestNotifier_ReadsQueueAtChosenSide checks both positions of the egress queue's length: as packets find it, or as
+// they leave it.
 func TestNotifier_ReadsQueueAtChosenSide(t *testing.T) {
 	r := newRig(t, 1, New(config()))
 	for i := range 10 {
@@ -126,7 +127,7 @@ func TestNotifier_ReadsQueueAtChosenSide(t *testing.T) {
 	}
 }
 
-// A queue in packets is that of a queue in bytes, whatever their sizes: packets do not find themselves.
+// TestWhenInPackets checks that a queue in packets equals one in bytes, for any sizes: packets do not find themselves.
 func TestWhenInPackets(t *testing.T) {
 	for _, enqueue := range []bool{true, false} {
 		t.Run(fmt.Sprint("enqueue ", enqueue), func(t *testing.T) {
@@ -149,7 +150,8 @@ func TestWhenInPackets(t *testing.T) {
 	}
 }
 
-// With the same draws exactly the packets are told about, or marked, that ecn marks.
+// TestNotifier_NotifiesWhatECNMarks checks that with the same draws CNPs are sent about exactly the packets that ecn
+// marks.
 func TestNotifier_NotifiesWhatECNMarks(t *testing.T) {
 	for _, at := range []string{"enqueue", "dequeue"} {
 		curve := []string{"kmin", "10 kB", "kmax", "200 kB", "pmax", "50%", "at", at}
@@ -202,8 +204,8 @@ func TestNotifier_NotifiesWhatECNMarks(t *testing.T) {
 	}
 }
 
-// Never a CNP about a CNP, ACK, NACK, probe, a packet that a switch made or trimmed, of
-// another transport, not capable of ECN (RFC 3168 §5), or marked before.
+// TestAboutWhat checks the packets that never cause a CNP: CNPs, ACKs, NACKs, probes, packets that a switch made or
+// trimmed, packets of another transport, not ECN-capable ones (RFC 3168 §5), and packets marked before.
 func TestAboutWhat(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -251,7 +253,8 @@ func TestAboutWhat(t *testing.T) {
 	}
 }
 
-// DCQCN §3.1: at most one CNP a flow and interval, and one as soon as it is over.
+// TestTable_LimitsCNPsPerInterval checks DCQCN §3.1: at most one CNP per flow and interval, and one as soon as it is
+// over.
 func TestTable_LimitsCNPsPerInterval(t *testing.T) {
 	p := New(config()).(*enqueue)
 	r := newRig(t, 1, p)
@@ -276,9 +279,9 @@ func TestTable_LimitsCNPsPerInterval(t *testing.T) {
 	}
 }
 
-// A model that remembers every flow: the table never lets a flow have two CNPs within an
-// interval; what it denies beyond that it counts, and with fewer flows than it has room for
-// it denies next to nothing. Its memory is fixed.
+// TestTable_MatchesModelOfEveryFlow compares the table with a model that stores every flow. The table never allows a
+// flow two CNPs within an interval, and counts the others that it denies. With fewer flows than entries it denies
+// almost none. Its memory is fixed.
 func TestTable_MatchesModelOfEveryFlow(t *testing.T) {
 	for _, c := range []struct {
 		flows, room int
@@ -385,8 +388,9 @@ func testPacket(t *testing.T, version uint8, signed bool, framing string, size i
 	check("as bytes")
 }
 
-// 14 of Ethernet, 20 of IPv4, 16 of the extension (2 head, 14 option), 8 of UDP, 12 of BTH, 16 of a CNP
-// and 4 of the ICRC; the switch's name makes the extension 24. hpcc's frames without data are of 88 bytes.
+// TestNotifier_CNPFramesHaveExpectedSize checks the frame size: 14 of Ethernet, 20 of IPv4, 16 of the extension (2
+// head, 14 option), 8 of UDP, 12 of BTH, 16 of a CNP and 4 of the ICRC. The switch's name makes the extension 24.
+// hpcc's frames without data have 88 bytes.
 func TestNotifier_CNPFramesHaveExpectedSize(t *testing.T) {
 	testPacket(t, 4, false, "l2", 90)
 	testPacket(t, 4, true, "l2", 98)
@@ -399,8 +403,8 @@ func TestIPv6(t *testing.T) {
 	testPacket(t, 6, true, "wire", 142)
 }
 
-// CNPs go the way of packets: through the ingress, where they are routed and given the class
-// of their tos, before data where class 0 goes first; one without a route is dropped.
+// TestNotifier_RoutesCNPsThroughIngress checks that CNPs pass the ingress, which routes them and assigns the class of
+// their tos, before data where class 0 goes first. One without a route is dropped.
 func TestNotifier_RoutesCNPsThroughIngress(t *testing.T) {
 	for tos, want := range map[uint8]uint8{0: 0, 3 << 5: 3} {
 		c := config()

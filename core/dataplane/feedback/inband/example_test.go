@@ -10,8 +10,8 @@ import (
 	"weir/core/unit"
 )
 
-// The format of HPCC's simulator has codes for the rates of the network's links. A port of
-// another rate could not be told about, and is refused.
+// ExampleNew uses the format of HPCC's simulator, which has codes for the rates of the network's links. It refuses a
+// port with another rate.
 func ExampleNew() {
 	f, err := telemetry.NewFormat("hpcc", 1, 1.05, []unit.Rate{25 * unit.Gbps, 100 * unit.Gbps})
 	if err != nil {

@@ -76,8 +76,8 @@ func (r *rig) dequeue(now unit.Time) (p *packet.Packet, h telemetry.Records, wha
 	return p, h, what, load
 }
 
-// One moment, after the dequeue: the clock, the queue without this packet, the bytes sent
-// before it, the rate, how long it was here.
+// TestProgram_RecordsInstantOfDequeue: one moment, after the dequeue: the clock, the queue without this packet, the
+// bytes sent before it, the rate, how long it was here.
 func TestProgram_RecordsInstantOfDequeue(t *testing.T) {
 	for _, format := range []string{"hpcc", "int-md"} {
 		t.Run(format, func(t *testing.T) {
@@ -106,7 +106,7 @@ func TestProgram_RecordsInstantOfDequeue(t *testing.T) {
 	}
 }
 
-// Of six switches on the way five leave a record; the sixth is counted.
+// TestFiveHops checks that of six switches on the path five add a record. The sixth is counted.
 func TestFiveHops(t *testing.T) {
 	for _, format := range []string{"hpcc", "ifa"} {
 		r := newRig(t, format, tm.NewFIFO(), 1, func(r *rig) { r.f.Hops = 5 })
@@ -124,8 +124,8 @@ func TestFiveHops(t *testing.T) {
 	}
 }
 
-// §6: a packet that asks upon congestion gets a record from a queue or a load that is
-// long or high enough, and from no other; it grows by the header then.
+// TestCongestionOnly checks draft-miao §6: a packet that requests telemetry upon congestion gets a record only from a
+// queue or a load above the limit. The header is added then.
 func TestCongestionOnly(t *testing.T) {
 	r := newRig(t, "hpcc", tm.NewFIFO(), 1, func(r *rig) { r.f.LoadInterval, r.f.Load, r.f.Queue = 10*us, 0.8, 3000 })
 	for range 4 {
@@ -164,8 +164,8 @@ func boolean(b bool) int {
 	return 0
 }
 
-// §9.4, two classes at 1:3: each has its queue, its bytes, its share of the rate; when
-// one has sent nothing for idle, the other has all.
+// TestProgram_RecordsQueuePerClass checks draft-miao §9.4, two classes at 1:3: each has its queue, its bytes, its share
+// of the rate. When one has sent no packet for idle, the other has all.
 func TestProgram_RecordsQueuePerClass(t *testing.T) {
 	r := newRig(t, "int-md", tm.NewDWRR([]int32{1, 3}, 1514), 2, func(r *rig) { r.idle = 10 * us })
 	for i := range 6 {
@@ -204,8 +204,8 @@ func TestProgram_RecordsQueuePerClass(t *testing.T) {
 	}
 }
 
-// Under queues in strict priority a class is shown its share of what those leave: of their bytes, of their queue and of
-// the rate. A class in strict priority is shown the whole rate, and what classes before it have sent and wait for.
+// TestClassesUnderPriority checks queues in strict priority: a later class is shown its share of the remaining bytes,
+// queue and rate. A class in strict priority is shown the full rate, and the bytes and queues of the classes before it.
 func TestClassesUnderPriority(t *testing.T) {
 	const rate = 100 * unit.Gbps
 	for _, idle := range []unit.Time{0, 10 * us} {
@@ -263,7 +263,8 @@ func TestClassesUnderPriority(t *testing.T) {
 	}
 }
 
-// PINT: the load of the port, as telemetry.PortLoad has it, and the largest on the way.
+// TestProgram_WritesMaxPathLoad checks PINT: packets carry the maximum of the ports' loads, as telemetry.PortLoad
+// calculates them.
 func TestProgram_WritesMaxPathLoad(t *testing.T) {
 	r := newRig(t, "hpcc", tm.NewFIFO(), 1, func(r *rig) { r.f.LoadInterval = 10 * us })
 	last := 0.0
@@ -288,8 +289,8 @@ func TestProgram_WritesMaxPathLoad(t *testing.T) {
 	}
 }
 
-// §9.1, format relative: the port's load, as for PINT, in its own code; a port of any rate
-// has one, one whose classes share it has none.
+// TestRelativeLoad checks format relative (draft-miao §9.1): the port's load, as for PINT, in its own code. A port of
+// any rate has one, and a port shared by classes has none.
 func TestRelativeLoad(t *testing.T) {
 	r := newRig(t, "relative", tm.NewFIFO(), 1, func(r *rig) {
 		r.f.LoadInterval = 10 * us
@@ -317,7 +318,7 @@ func TestRelativeLoad(t *testing.T) {
 	}
 }
 
-// What does not ask, or asks what the switch cannot do, leaves as it came.
+// TestNotAsked checks that packets without a request, or with one that the switch cannot serve, are not changed.
 func TestNotAsked(t *testing.T) {
 	r := newRig(t, "hpcc", tm.NewFIFO(), 1, nil)
 	r.receive(0, 1000, 0, telemetry.NoRequest, false)
@@ -347,7 +348,7 @@ func TestNotAsked(t *testing.T) {
 	}
 }
 
-// A switch's clock stamps its records.
+// TestProgram_StampsBySwitchClock: a switch's clock stamps its records.
 func TestProgram_StampsBySwitchClock(t *testing.T) {
 	r := newRig(t, "int-md", tm.NewFIFO(), 1, func(r *rig) {
 		r.site.Clock = telemetry.Clock{Resolution: 100 * ns,
@@ -359,9 +360,10 @@ func TestProgram_StampsBySwitchClock(t *testing.T) {
 	}
 }
 
-// A record that would make an IP packet longer than the MTU, the program's or the link's, is not added: INT sets M
-// ("MTU exceeded"), IFA counts the hop down, and a packet that asks upon congestion only stays as it came. Where there
-// is room for it to the byte, it is. What is in the headers already can stay: HPCC's and IOAM's room is the sender's.
+// TestProgram_RecordsOnlyWithinMTU checks that no record makes an IP packet longer than the MTU, the program's or the
+// link's. INT sets M ("MTU exceeded"), IFA counts the hop down, and a packet that requests telemetry only upon
+// congestion is not changed. A record that fits to the byte is added. Existing headers stay: HPCC's and IOAM's room is
+// the sender's.
 func TestProgram_RecordsOnlyWithinMTU(t *testing.T) {
 	for _, x := range []struct {
 		format    string
@@ -398,7 +400,8 @@ func TestProgram_RecordsOnlyWithinMTU(t *testing.T) {
 	}
 }
 
-// Frames count without tags, and with what they have in front of IP, as an interface's MTU does.
+// TestPacketLength_SkipsEthernetTags checks that frames count without tags, and with their headers before IP, as an
+// interface's MTU does.
 func TestPacketLength_SkipsEthernetTags(t *testing.T) {
 	p := &packet.Packet{Version: 4, Proto: packet.ProtoUDP, Payload: 100}
 	for _, x := range []struct {
@@ -419,7 +422,8 @@ func TestPacketLength_SkipsEthernetTags(t *testing.T) {
 	}
 }
 
-// A link's new rate is told at once, and not told in HPCC's header if it has no code.
+// TestRateChanges checks that a link's new rate is reported at once, and not reported in HPCC's header if it has no
+// code.
 func TestRateChanges(t *testing.T) {
 	r := newRig(t, "hpcc", tm.NewFIFO(), 1, nil)
 	for _, x := range []struct {
@@ -452,7 +456,7 @@ func TestScheme_BuildsConfiguredFormat(t *testing.T) {
 	}
 }
 
-func TestEgressAllocatesNothing(t *testing.T) {
+func TestEgress_DoesNotAllocate(t *testing.T) {
 	r := newRig(t, "hpcc", tm.NewFIFO(), 1, nil)
 	now := unit.Time(0)
 	if n := testing.AllocsPerRun(1000, func() {

@@ -6,7 +6,7 @@ import (
 	"weir/core/transport/transporttest/flowtest"
 )
 
-// Three senders share one receiver.
+// ExampleNewIncastFlow describes three senders that share one receiver.
 func ExampleNewIncastFlow() {
 	for id := range 3 {
 		f := flowtest.NewIncastFlow(id, 64_000)

@@ -66,7 +66,7 @@ func owned() *experiment.Registry {
 
 // weir check finds what a controller reads and does not ask for, a timer that is always due, and a program that drops
 // everything; each in an experiment where it stands beside what has no mistake.
-func TestCheckTraps(t *testing.T) {
+func TestCheck_FindsMistakes(t *testing.T) {
 	for _, x := range []struct {
 		name, cc, programs, want string
 		code                     int
@@ -103,12 +103,12 @@ measure: [goodput]
 	}
 }
 
-// Experiments of the catalogue are in no trap: these, and with -tags slow all.
-func TestCheckNoTraps(t *testing.T) {
-	checkNoTraps(t, "hpcc/joins", "p4abc/single", "bench/engine")
+// TestCheck_FindsNoMistakesInSampleExperiments checks three experiments of the catalogue; -tags slow checks all.
+func TestCheck_FindsNoMistakesInSampleExperiments(t *testing.T) {
+	checkNoMistakes(t, "hpcc/joins", "p4abc/single", "bench/engine")
 }
 
-func checkNoTraps(t *testing.T, names ...string) {
+func checkNoMistakes(t *testing.T, names ...string) {
 	for _, name := range names {
 		t.Run(strings.ReplaceAll(name, "/", " "), func(t *testing.T) {
 			var out, errs bytes.Buffer
