@@ -44,8 +44,8 @@
 //	§6.1      guideline 3, one snapshot          telemetry.Hop           TestTelemetry_RecordsInstantOfDequeue
 //	§6.2      an ACK for a few packets           rdma: ack_every         TestThinnedWindows
 //	§6.2 lines 28 to 34 Rx-HPCC                  Receiver.OnData         TestReceiver_StoresLoadsOfPackets,
-//	                                                                     TestReceiverOncePerT,
-//	                                                                     TestReceiverLate, TestReceiverWaits
+//	                                                                     TestReceiverOncePerT, TestReceiverLate,
+//	                                                                     TestReceiverWaits
 //	§6.2      N, flows at the receiver           cc.Census               TestReceiverCounts
 //	§5        N that the receiver reports        Config.Census           TestReportedIncrease, TestCensusNetwork
 //	§9.1      integrity of feedback              TelemetryRequester.IsGenuine

@@ -39,8 +39,7 @@
 //	§4.1  rolling windows, totals           Sketch                        TestSketch_CountsByWindow, TestLazyClearing,
 //	                                                                      TestWindowNumbersWrap,
 //	                                                                      FuzzSketch_MatchesExactModel
-//	§4.1  F: average, any, all              Detector                      TestDetector_MatchesFigure2,
-//	                                                                      TestPartialWindow,
+//	§4.1  F: average, any, all              Detector                      TestDetector_MatchesFigure2, TestPartialWindow,
 //	                                                                      TestDetectionTime, TestElephantsEnd
 //	      of what the port can send         Program.isElephant            TestElephantsInFlood, TestErrorOfForwarded,
 //	                                                                      TestLazyClearing, TestWayBack
@@ -55,15 +54,14 @@
 //	§4.1  transitions of mice and elephants changes                       TestProgram_FlowletChangeKeepsOrder,
 //	                                                                      TestChangeIsBounded
 //	§4.2  three queues, their order         selectQueue, tm.NewNCF        TestProgram_SelectsQueuesByClass,
-//	                                                                      TestProgram_AcksJoinMice,
-//	                                                                      TestControlCeiling
+//	                                                                      TestProgram_AcksJoinMice, TestControlCeiling
 //	§4.2  10 %, 10 %, at most 5 %           tm.NewNCF                     TestNoStarvation, TestControlCeiling
 //	§4.2  the rest is work conserving       tm.NewNCF                     TestNoStarvation
 //	§4.2  as needed, but for a flood        overload, tm.Port.SetAsNeeded TestBandwidthAsNeeded, TestOverloadLevels,
 //	                                                                      TestOverloadOfRepeats,
 //	                                                                      TestOverload_FindsUnresponsiveFlood,
-//	                                                                      TestOverloadOfSlowPorts,
-//	                                                                      TestHonestMice, TestRepeats_ExcuseOneArrival,
+//	                                                                      TestOverloadOfSlowPorts, TestHonestMice,
+//	                                                                      TestRepeats_ExcuseOneArrival,
 //	                                                                      TestHonestMiceShallow
 //	§4.2  neither starves the other         tm.NewNCF, Memory             TestNoStarvation,
 //	                                                                      TestAttack_MiceLeaveElephantsTheirHalf
@@ -91,31 +89,27 @@
 //	§4.3  which packet did not arrive       packet.Notification           TestProgram_NackReturnsTrimmedPacket,
 //	                                                                      TestProgram_BooksBalanceUnderRandomTraffic
 //	§4.3  NACKs are not combined            Config.Coalesce               TestProgram_CoalescedNacksNameSamePackets,
-//	                                                                      TestCoalesceLeaves,
-//	                                                                      TestCoalesceCauses
+//	                                                                      TestCoalesceLeaves, TestCoalesceCauses
 //	§4.3  limited overhead                  NackCounts.Nacks              TestProgram_NackOverheadIsLimited,
 //	                                                                      TestProgram_CoalescedNacksNameSamePackets
 //	§4.3  NACKs can be dropped              NackCounts.Lost               TestNotAnswered,
 //	                                                                      TestProgram_NackOverheadIsLimited
 //	§4.4  tilting                           MemoryConfig.Tilt             TestMemory_TiltShiftsEntitlement
 //	§4.4  spikes of mice reclaim memory     Program.reclaim               TestProgram_MiceReclaimElephantMemory,
-//	                                                                      TestReclaimLongest,
-//	                                                                      TestSpikeLimit
+//	                                                                      TestReclaimLongest, TestSpikeLimit
 //	§4.4  what is reclaimed becomes NACKs   Program.OnDrop                TestProgram_MiceReclaimElephantMemory
-//	§4.4  the N heaviest                    HeaviestFlows, notifyHeaviest TestTopElephants,
-//	                                                                      TestTopRecall,
-//	                                                                      TestTopDecays,
+//	§4.4  the N heaviest                    HeaviestFlows, notifyHeaviest TestTopElephants, TestTopRecall, TestTopDecays,
 //	                                                                      FuzzHeaviestFlows_MatchExactModel
 //	§4.4  until the load decreases          Memory.IsCongested            TestMemory_CongestionHasHysteresis,
 //	                                                                      TestTopElephants
 //	§4.4  an attack is limited in time      budget, MemoryConfig.Spike    TestSpikeLimit, TestSpikeClock,
 //	                                                                      TestBudget_EndsThrottlingOfBalancedElephants,
 //	                                                                      TestAttack_MiceLeaveElephantsTheirHalf,
-//	                                                                      TestAttackOfManyTimes,
-//	                                                                      TestShareOfMemory, TestMemoryInFlood
+//	                                                                      TestAttackOfManyTimes, TestShareOfMemory,
+//	                                                                      TestMemoryInFlood
 //	§4.4  mice handled in n·d               Program.flooded               TestBudget_EndsThrottlingOfBalancedElephants,
 //	                                                                      TestMiceOfWindows
-//	§4.4  a balance between all flows       budget.renew,                 TestBudgetRenews, TestBudgetAddsUp,
+//	§4.4  a balance between all flows       budget.renew,                 TestBudgetRenews, TestBudgetAddsUp
 //	                                        Memory.SelectVictim           TestNoticesTakeTime, TestSpikeLimit,
 //	                                                                      TestElephantsPayForThemselves
 //	§5    tuning control knobs              Scheme                        TestScheme_DefaultsMatchPaper, TestBadInput
@@ -127,8 +121,7 @@
 //	                                                                      TestPartial_RespondingFlowsKeepTheirHalf
 //	§5    overload of the switch            allowance                     TestAllowance_LimitsAndRegainsNacks,
 //	                                                                      TestAllowance_BoundsNacksToUnresponsiveSenders,
-//	                                                                      TestNotAnswered,
-//	                                                                      TestTopElephants
+//	                                                                      TestNotAnswered, TestTopElephants
 //	§5    who the switch is                 Config.Signed                 TestProgram_SignsNacksOnRequest
 //	§5    interplay, security of senders    the packages transport/tcp, transport/rdma and cc/supply
 //

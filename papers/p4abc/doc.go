@@ -42,13 +42,12 @@
 //	                                                                      TestAggregates_FindNarrowestDescription,
 //	                                                                      TestUsersOfFile, TestDeclaredUsers
 //	§3.2, eq. (1)   rate meter TDRM-UTEMA             Meter               TestMeterGolden, TestMeterIsUnbiased
-//	§3.2, eq. (1)   activity                          Activity            TestActivity_FollowsEquation1,
-//	                                                                      TestFirstPacket,
+//	§3.2, eq. (1)   activity                          Activity            TestActivity_FollowsEquation1, TestFirstPacket,
 //	                                                                      TestFirstActivity
 //	§3.3, eq. (2)   drop threshold                    Threshold           TestThreshold_FollowsEquation2
 //	§3.3            no drop at queues up to Q_min     Threshold           TestQMin
-//	§3.3            A_avg by UTEMA, accepted only     Average             TestAverageGolden,
-//	                                                                      TestAverageOfAcceptedOnly, TestMeasuredOnce
+//	§3.3            A_avg by UTEMA, accepted only     Average             TestAverageGolden, TestAverageOfAcceptedOnly,
+//	                                                                      TestMeasuredOnce
 //	extension       A_avg of rates, Q in bytes        Config.PerPacket    TestAverageForms, TestQueueInFullFrames,
 //	                                                                      TestHighestRate
 //	                in integers                       IntegerRates        TestIntegerRates, TestAdoptForms

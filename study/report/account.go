@@ -215,8 +215,8 @@ func (a *executionAccount) addIncidents(e *results.Execution) {
 
 // workerLegend explains the columns of workers.
 const workerLegend = "jobs: max concurrent runs; runs: results that were kept; checks: runs of other workers that it " +
-	"repeated for comparison; dropped: its results that were discarded and repeated by others; lost: runs that it did not " +
-	"return; errors: failed runs that it reported; broken: interrupted and restored connections"
+	"repeated for comparison; dropped: its results that were discarded and repeated by others; lost: runs that it did " +
+	"not return; errors: failed runs that it reported; broken: interrupted and restored connections"
 
 // Account returns the account of runs by workers or a cluster in lines of the default width; "" if one machine
 // executed all runs by itself.

@@ -118,9 +118,8 @@ func (w *Watched) Find(s *experiment.Spec) (found []Mistake, why string) {
 			add(Mistake{Text: wrong, Fatal: true})
 			return found, ""
 		case !isEqual(first, second):
-			add(Mistake{Fatal: true, Text: pointPrefix(r) + "two runs of one seed differ: a program or a scheduler asks a clock, " +
-				"ranges over a map, or draws " +
-				"from a random stream that is not its own (Site.Random)"})
+			add(Mistake{Fatal: true, Text: pointPrefix(r) + "two runs of one seed differ: a program or a scheduler asks a " +
+				"clock, ranges over a map, or draws from a random stream that is not its own (Site.Random)"})
 			continue
 		}
 		for _, text := range w.findCosts(r) {

@@ -35,8 +35,8 @@ func issued(found []Mistake) (all []document.Warning) {
 	return all
 }
 
-// TestWarnings_FireAndStayQuiet: each kind of mistake that is not fatal is found in one program or controller, and not in
-// another.
+// TestWarnings_FireAndStayQuiet: each kind of mistake that is not fatal is found in one program or controller, and not
+// in another.
 func TestWarnings_FireAndStayQuiet(t *testing.T) {
 	warntest.Run(t, []warntest.Row{
 		{ID: "trap-drops", Issue: watched(func(*packet.Packet) dataplane.Verdict {

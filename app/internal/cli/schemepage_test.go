@@ -120,7 +120,8 @@ func replaceKeys(keys, by []string) []string {
 
 // TestWrapPage checks how a page looks in a terminal.
 func TestWrapPage(t *testing.T) {
-	const text = "One [link](../x.md) in\ntext that is wrapped.\n\n    code: {a: b, and: more, than: fits}\n\n## Part\n\n" +
+	const text = "One [link](../x.md) in\ntext that is wrapped.\n\n    code: {a: b, and: more, than: fits}\n\n## Part\n" +
+		"\n" +
 		"- an item that is wrapped\n- [next](x.md#a)\n\n| a | b |\n|---|---|\n| `x` | [y](z.md) |\n\n| a | b | c |\n" +
 		"|---|---|---|\n| x | y and z and more | |\n\n[far](https://a.b/c.md)\n"
 	const want = "One link (weir\ndocs x) in text\nthat is wrapped.\n\n    code: {a: b, and: more, than: fits}\n\n" +
