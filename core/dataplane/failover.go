@@ -98,7 +98,7 @@ func (f *Failover) IsExcluded(env *Env, port packet.PortID) bool {
 	return f.leftOutCount > 0 && f.leftOut[port]
 }
 
-// LivePorts returns those of ports that are not excluded, in the same order, after it has applied the changes that are
+// LivePorts returns the ports that are not excluded, in the same order, after it has applied the changes that are
 // due. The slice is valid until the next call. It returns ports itself if no port of the switch is excluded, or if all
 // of ports are.
 func (f *Failover) LivePorts(env *Env, ports []packet.PortID) []packet.PortID {

@@ -49,8 +49,8 @@ func NewRoutes(book *packet.Book, rules []Route) (*Routes, error) {
 	return r, nil
 }
 
-// Paths returns the paths to the addresses of an IP version, for the caller to keep and look up per packet. Any version
-// other than 6 is IPv4. A nil Routes has no paths.
+// Paths returns the paths to the addresses of an IP version. The caller keeps them and looks them up per packet. Any
+// version other than 6 is IPv4. A nil Routes has no paths.
 func (r *Routes) Paths(version uint8) *packet.Paths {
 	switch {
 	case r == nil:

@@ -132,7 +132,7 @@ func (p *Packet) KeepExtension(kind uint8) {
 // HasExtensions reports whether p has extensions.
 func (p *Packet) HasExtensions() bool { return p.extLen > 0 }
 
-// CopyExtensions replaces p's extensions and stack by copies of those of source. Acknowledgements so carry back what
+// CopyExtensions replaces p's extensions and stack by copies of source's. Acknowledgements so carry back what
 // their data has collected.
 func (p *Packet) CopyExtensions(source *Packet) {
 	p.extLen, p.changing = source.extLen, source.changing

@@ -112,8 +112,8 @@ func newRecordReader(f *telemetry.Format, old *recordReader) *recordReader {
 }
 
 // NewTelemetryRequester returns the sender's part for a flow. It asks for no telemetry if the controller needs no
-// telemetry, the network has none, or a.When is AskNever or empty. An error means that the options, the format and the
-// controller do not go together.
+// telemetry, the network has no telemetry, or a.When is AskNever or empty. An error means that the options, the format
+// and the controller do not go together.
 func NewTelemetryRequester(f *Flow, a TelemetryOptions) (TelemetryRequester, error) {
 	return MakeTelemetryRequester(f, a, &TelemetryRequester{})
 }
@@ -412,7 +412,7 @@ func readFeedback(b []byte) cc.Feedback {
 }
 
 // KeepAnswer stores the extensions that HandleData has put into p for a later acknowledgement. If p has no extensions,
-// the stored ones stay: they are the latest. With a scheme's part at the receiver it does nothing, because GiveAnswer
+// the stored ones stay: they are the latest. With a scheme's part at the receiver it has no effect, because GiveAnswer
 // writes that part's feedback.
 func (x *TelemetryResponder) KeepAnswer(p *packet.Packet) {
 	if x.control == nil && p.HasExtensions() {

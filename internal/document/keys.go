@@ -145,7 +145,7 @@ func AnyOf(text string, forms ...Form) Form { return Form{Shape: Choice, Any: fo
 // isByName reports whether a value can be a map with names as keys.
 func (f Form) isByName() bool { return f.Shape == ByName || slices.ContainsFunc(f.Any, Form.isByName) }
 
-// ListWords returns the words that a value can be, including those of the alternatives.
+// ListWords returns the words that a value can be, including results of the alternatives.
 func (f Form) ListWords() []string {
 	words := slices.Clone(f.Words)
 	for _, x := range f.Any {

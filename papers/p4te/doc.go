@@ -28,60 +28,56 @@
 //	§3.1, fig. 1          fat trees, hierarchical addresses   dataplane.TreePosition, topology.Tree
 //	§3.2                  traffic classes                     Class
 //	§4.3                  tables are not written atomically   ControlPlane.appendWrite  TestWritesAreNotAtomic,
-//	                                                                                    TestControlQueue
+//	                                                          TestControlQueue
 //	§4.6                  packets are made of packets         Program.cloneHeaders, rater.makeFakeACK
 //	                                                          TestRecirculationExhausted,
 //	                                                          TestControlPlane_OverloadBoundsWaitingWrites
-//	§6.1.1, alg. 1, 1–10  queue depth                         Gradient  TestGradient_MatchesFigure5, TestOneEventForDelta
+//	§6.1.1, alg. 1, 1–10  queue depth                         Gradient  TestGradient_MatchesFigure5,
+//	                                                                    TestOneEventForDelta
 //	§6.1.2, alg. 2, 1–10  hop delay                           LinkDelay, Gradient, Header  TestClockOffset,
-//	                                                                                       TestClockDrift,
-//	                                                                                       TestLinkDelayOffset,
-//	                                                                                       TestLinkDelayAges,
-//	                                                                                       TestFirstEventOfOffset,
-//	                                                                                       TestSourceWraps
+//	                                                          TestClockDrift, TestLinkDelayOffset, TestLinkDelayAges,
+//	                                                          TestFirstEventOfOffset, TestSourceWraps
 //	§6.1.2                T^Source of each hop                restamp  TestHopByHop
 //	§6.1.2                feedback to the source switch       Program.notifyNeighbour  TestFeedbackLost,
-//	                                                                                   FuzzFeedback_RoundTripsBytes,
-//	                                                                                   TestThreeTiers
+//	                                                          FuzzFeedback_RoundTripsBytes, TestThreeTiers
 //	§6.1.3, alg. 1, 11–18 utilisation                         Colours  TestColours_ReportChangesOnce, TestPacketRates,
-//	                                                                   TestRateChange
+//	                                                          TestRateChange
 //	§6.1.3                port_utilizations by recirculation  Program.monitorPort  TestRecirculationExhausted
 //	§6.1.4, alg. 2, 11    classes' rates                      SafeRates  TestSafeRates
 //	§6.2.1.1              downward table                      New  TestThreeTiers
 //	§6.2.1.2, fig. 6      routing groups, three tables        UpwardTable  TestUpwardTable_SpreadsOverFirstGroup,
 //	                                                                       TestControlPlane_RangesMapValuesToGroups
 //	§6.2.1.2, alg. 3      path selection                      Program.selectPath  TestProgram_SelectsPathByAlgorithm3,
-//	                                                                              TestFlowletStays
+//	                                                          TestFlowletStays
 //	§6.3, §6.5            all in one group: ECMP              UpwardTable.Select  TestOneGroupIsECMP
 //	§6.3, alg. 4          priorities                          Reconfigure  TestControlPlane_FollowsAlgorithm4,
-//	                                                                      TestControlPlane_StepMappingDriftsRangeDoesNot
+//	                                                                       TestControlPlane_StepMappingDriftsRangeDoesNot
 //	§6.4.1                flow selection                      rater.adaptRate  TestFlowSelection, TestNoMarks
 //	§6.4.1                leaves: once in B bytes             rater.recordFromHost, rater.receiveFake  TestOnceInB,
-//	                                                                                         TestSequenceWrap,
-//	                                                                                         TestLeafStamps,
-//	                                                                                         TestRater_LatestSYNOwnsCell,
-//	                                                                                         TestWithinALeaf
+//	                                                          TestSequenceWrap, TestLeafStamps,
+//	                                                          TestRater_LatestSYNOwnsCell,
+//	                                                          TestWithinALeaf
 //	§6.4.2, §7.2.1        fake ACKs                           rater.makeFakeACK  TestFakeACK, TestWindowChange,
-//	                                                                            TestLastAckIsIgnored,
-//	                                                                            TestSender_OvertakingFakeACKKeepsGoodput
+//	                                                          TestLastAckIsIgnored,
+//	                                                          TestSender_OvertakingFakeACKKeepsGoodput
 //	§6.5                  failed links                        ControlPlane.SetLinkDown
 //	                                                                             TestControlPlane_FailedLinkLeavesTables,
 //	                                                                             TestLinkFailure
 //	§6.6                  a leaf's register                   rater.addRegisters  TestRegisterSize
 //	§6.6                  tables, registers, meters, accesses Program.Footprint  TestPaperRoutingGroups,
-//	                                                                             TestPaperMonitoring, TestPaperFlows,
-//	                                                                             TestFootprintModes, TestFootprintWrites
+//	                                                          TestPaperMonitoring, TestPaperFlows,
+//	                                                          TestFootprintModes, TestFootprintWrites
 //	§7.2                  table 1, figure 11, released runs   experiments  TestTable1_P4TEBeatsECMPInStride,
 //	                                                                       TestTable1_FittedRateMatchesLogs,
 //	                                                                       TestTable1_OptionsShowCauses,
-//	                                                                       TestPolarisedPorts
+//	                                                          TestPolarisedPorts
 //	P4TE code             the code's ack = seq + 1            NextByte  TestFakeACKOfTheCode, TestNextByte
-//	P4TE code             path selection, decision, meters    CodePaths, DecideCode  TestCodePaths, TestCodeDecision,
-//	                                                                                 TestCodeMeters
+//	P4TE code             path selection, decision, meters    CodePaths, DecideCode  TestCodePaths,
+//	                                                          TestCodeDecision, TestCodeMeters
 //	not in the paper      the rate part in weir switch        Standalone
 //	                                                          TestHeldByWindow, TestHeldWindows, TestHeldNeeds
 //	not in the paper      windows that a leaf holds           Enforced  TestEnforcedLimit, TestEnforcedIsObeyed,
-//	                                                                    TestEnforcedFlows, TestEnforcedRises
+//	                                                          TestEnforcedFlows, TestEnforcedRises
 //	not in the paper      rates lowered where packets wait    DecideQueue  TestDecisionQueue
 //	not in the paper      marks without fake ACKs             Marks  TestMarks_LeaveWindowsUnchanged, TestMarksGain
 //	not in the paper      values that follow from the network Options.configAt  TestOptions_DeriveFromRoundTripAndRates,

@@ -192,7 +192,7 @@ func (r *rater) recordFromHost(p *packet.Packet, h *Header) {
 }
 
 // recordToHost records an acknowledgement to a host, or the change of rate that a fake ACK announces. With Enforced it
-// lowers windows, and consumes fake ACKs. h is the packet's header; nil: it has none.
+// lowers windows, and consumes fake ACKs. h is the packet's header; nil: no header.
 func (r *rater) recordToHost(env *dataplane.Env, p *packet.Packet, h *Header) dataplane.Verdict {
 	if p.Proto != packet.ProtoTCP {
 		return dataplane.Accept

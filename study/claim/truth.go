@@ -32,7 +32,7 @@ type side struct {
 	operand       *operand    // its measures
 }
 
-// newSide compiles expression n with options, the first of which is the environment. fileTree is the same expression as
+// newSide compiles expression n with options; the first option is the environment. fileTree is the same expression as
 // written in the file (displayTree).
 func newSide(n, fileTree ast.Node, options ...expr.Option) (s side, err error) {
 	s.text = fileTree.String()

@@ -24,7 +24,7 @@ func (p Paper) String() string {
 	return p.Name + ", figure " + p.Figure
 }
 
-// paperOf returns the paper that the top level of a file names; the zero value if it names none.
+// paperOf returns the paper that the top level of a file names; the zero value if it names no paper.
 func paperOf(t *document.Node) Paper {
 	var p Paper
 	about := paper.ViewMap(top.ViewMap(t).Get("paper"))

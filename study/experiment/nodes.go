@@ -183,7 +183,7 @@ func (d *nodeNames) listHosts(t *document.Node, p *Point) []int {
 	return d.listEachHost(t, p, func(*document.Node, string) {})
 }
 
-// listEachHost lists hosts like listHosts. It calls onRepeat for each item that matches hosts but adds none.
+// listEachHost lists hosts like listHosts. It calls onRepeat for each item that matches hosts but adds no host.
 func (d *nodeNames) listEachHost(t *document.Node, p *Point, onRepeat func(item *document.Node, name string)) []int {
 	items := []*document.Node{t}
 	if t.Kind == document.List {

@@ -73,7 +73,7 @@ func (s *switching) Telemetry() *telemetry.Format {
 }
 
 // hasScheduler reports whether a switch has another scheduler than the defaults, first in, first out and strict
-// priority. A host has none, so it returns false.
+// priority. A host has no such class, so it returns false.
 func (s *switching) hasScheduler(node int) bool {
 	x := s.served[node]
 	return x != nil && x.Scheme.Name != "fifo" && x.Scheme.Name != "strict"

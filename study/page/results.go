@@ -355,7 +355,7 @@ type runRow struct {
 func newRunRows(o *results.Outcome) (rows []runRow) {
 	for _, x := range o.Runs {
 		row := runRow{Run: x, Name: measure.PointName(x.Point), Stuck: x.End.Stuck(),
-			Ended: report.DescribeEnd(x.End.Reason) + ", at " + measure.FormatQuantity(x.End.TimeS, "s")}
+			Ended: report.DescribeOutcome(x.End.Reason) + ", at " + measure.FormatQuantity(x.End.TimeS, "s")}
 		var drops []string
 		for _, c := range x.Drops {
 			drops = append(drops, fmt.Sprintf("%s %d", c.Name, c.Count))

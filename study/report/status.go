@@ -23,16 +23,16 @@ const (
 	fullDuration = "ran for the full duration" // the text of timeUp
 )
 
-// DescribeEnd returns the printed text of the reason for which a run ended.
-func DescribeEnd(reason string) string {
+// DescribeOutcome returns the printed text of the reason for which a run ended.
+func DescribeOutcome(reason string) string {
 	if reason == timeUp {
 		return fullDuration
 	}
 	return reason
 }
 
-// endsText returns the number of runs by the reason for their end, in the given order of reasons.
-func endsText(order []string, count map[string]int) string {
+// formatOutcomes returns the number of runs by the reason for their end, in the given order of reasons.
+func formatOutcomes(order []string, count map[string]int) string {
 	if len(order) == 0 {
 		return "none finished"
 	}
@@ -41,7 +41,7 @@ func endsText(order []string, count map[string]int) string {
 	}
 	var parts []string
 	for _, r := range order {
-		parts = append(parts, fmt.Sprintf("%d %s", count[r], DescribeEnd(r)))
+		parts = append(parts, fmt.Sprintf("%d %s", count[r], DescribeOutcome(r)))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -49,7 +49,7 @@ func endsText(order []string, count map[string]int) string {
 // writeStatus writes the text of DescribeStatus.
 func writeStatus(s *sheet, o *results.Outcome) {
 	order, count := countRuns(o, func(r *results.Run) string { return r.End.Reason })
-	s.writeNote(text.Count(len(o.Runs), "run")+": "+endsText(order, count), plain)
+	s.writeNote(text.Count(len(o.Runs), "run")+": "+formatOutcomes(order, count), plain)
 	for _, r := range o.Runs {
 		if n := len(r.End.Ports); n > 0 {
 			ports := strings.Join(r.End.Ports[:min(n, 10)], ", ")

@@ -179,7 +179,7 @@ func (a *sampleTable) countDefined(p, n int) (count int) {
 	return count
 }
 
-// newChosen returns the choice of n seeds with its statistics; a pending choice has none.
+// newChosen returns the choice of n seeds with its statistics; a pending choice has no statistics.
 func (a *sampleTable) newChosen(n int, state ChoiceState) *SeedChoice {
 	c := &SeedChoice{Need: a.need, N: n, State: state, Share: math.NaN(), samples: a}
 	if state == Pending {

@@ -327,7 +327,7 @@ func (t *tracer) closeFiles() error {
 	return nil
 }
 
-// commitFiles moves the files into place, removes those of an earlier trace, and writes their digests last. It first
+// commitFiles moves the files into place, removes an earlier trace's files, and writes their digests last. It first
 // writes the files that another process has made.
 func (t *tracer) commitFiles(run *results.Run) error {
 	if t == nil {

@@ -292,7 +292,7 @@ func (l *Network) Schedule(s live.Scheduling) error {
 	return nil
 }
 
-// releaseCores gives this process's threads all processors again. It has no effect if Schedule took none.
+// releaseCores gives this process's threads all processors again. It has no effect if Schedule took no processor.
 func (l *Network) releaseCores() error {
 	if l.cores == nil {
 		return nil

@@ -89,7 +89,7 @@ func (c *Config) buildPlane(gates []live.Gate, clock func() unit.Time) (*plane, 
 	return d, nil
 }
 
-// Identify returns the flow of a packet, packet.NoFlow if it has none (live.Monitor).
+// Identify returns the flow of a packet, packet.NoFlow without a flow (live.Monitor).
 func (d *plane) Identify(p *packet.Packet) packet.FlowID {
 	if d.flows == nil {
 		return packet.NoFlow

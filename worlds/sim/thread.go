@@ -175,7 +175,7 @@ func (r *Simulation) gatherThreads() {
 	}
 }
 
-// reportPauses calls OnPFC, which must be set, for the events since the last call, by time and node.
+// reportPauses calls OnPFC, which must be set, with the events since the last call, by time and node.
 func (r *Simulation) reportPauses() {
 	all := r.pauses[:0]
 	for _, t := range r.threads {

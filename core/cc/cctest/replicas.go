@@ -39,7 +39,7 @@ type marking struct {
 	responded bool
 }
 
-// markingOf returns the marking of the scheme with a name, and adds one if there is none. It is valid until the next
+// markingOf returns the marking of the scheme with a name, and adds one if it is missing. It is valid until the next
 // call.
 func (t *Findings) markingOf(name string) *marking {
 	for i := range t.marked {

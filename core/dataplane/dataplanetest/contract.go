@@ -148,7 +148,7 @@ func (k *bookkeeper) Book(env *dataplane.Env, p *packet.Packet) {
 	}
 }
 
-// compareWaiting compares the booked packets with the waiting ones. what is the hook's effect, for the error.
+// compareWaiting compares the booked packets with the waiting ones. what names the hook's effect in the error.
 func (k *bookkeeper) compareWaiting(env *dataplane.Env, what string) {
 	packets, bytes := 0, int64(0)
 	for i := range env.Ports() {

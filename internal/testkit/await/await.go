@@ -53,7 +53,7 @@ const (
 )
 
 // poll checks the condition happened whenever wake receives, and at intervals that grow from 0.5 to 20 ms. The
-// intervals are longer for a slow check, such as that of a page, which would otherwise delay the event. It gives up
+// intervals are longer for a slow check, such as a page's check, which would otherwise delay the event. It gives up
 // when stopped returns true and the condition does not hold at that moment.
 func poll(wake <-chan struct{}, happened, stopped func() bool) pollResult {
 	start, interval := time.Now(), 500*time.Microsecond

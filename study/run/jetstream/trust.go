@@ -152,7 +152,7 @@ func (c *Config) isChecked(first bool) bool {
 	return c.draw() || first && c.VerifyMode == VerifyAll
 }
 
-// VerifyResults waits for all checks and returns the sorted ids of runs to withdraw: those of workers that were put in
+// VerifyResults waits for all checks and returns the sorted ids of runs to withdraw: runs of workers that were put in
 // quarantine since the last call. If ctx ends, it returns the ids so far.
 func (c *Coordinator) VerifyResults(ctx context.Context) ([]string, error) {
 	stop := context.AfterFunc(ctx, func() { c.lock.Lock(); c.verifier.settled.Broadcast(); c.lock.Unlock() })

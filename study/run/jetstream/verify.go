@@ -169,7 +169,7 @@ func (v *verifier) judgeRun(t *task, gave map[*member]string) {
 	})
 }
 
-// quarantine rejects all further results of a worker and has its earlier runs computed again, including those of
+// quarantine rejects all further results of a worker and has its earlier runs computed again, including results of
 // earlier executions. The built-in worker is never put in quarantine. The lock is held.
 func (v *verifier) quarantine(m *member, why string) {
 	if m.bad != "" || m.id == v.c.ownID {

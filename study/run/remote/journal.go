@@ -141,7 +141,7 @@ func (j *Journal) BeginExecution(by, place string) {
 }
 
 // EndExecution ends the current execution and returns all accounts. If totals is not nil, its runs, losses, workers and
-// failures replace those of the execution.
+// failures replace the execution's failures.
 func (j *Journal) EndExecution(totals *results.Execution, interrupted bool) []results.Execution {
 	j.NoteNow(JournalEntry{Event: Ended, Of: totals, Interrupted: interrupted})
 	return j.accounts.withoutIdle()

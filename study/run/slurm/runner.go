@@ -190,7 +190,7 @@ func newBatch(f *Folder) *batch {
 // receipt is the file with the numbers of a folder's jobs.
 const receipt = "submitted.json"
 
-// updateStates replaces the states of a batch's tasks by those of the queue. If sbatch was called and its response was
+// updateStates replaces the states of a batch's tasks by the queue's states. If sbatch was called and its response was
 // lost, the job that works in the folder is the batch's.
 func (b *batch) updateStates(tasks []queuedTask) {
 	clear(b.alive)

@@ -12,7 +12,7 @@ import (
 	"weir/internal/sockdiag"
 )
 
-// openSockets opens the sockets of flows, of which those of one host must follow each other. It skips flows that stop
+// openSockets opens the sockets of flows; flows of one host must follow each other. It skips flows that stop
 // before their starts.
 func (c *connections) openSockets(flows []int) error {
 	for len(flows) > 0 {

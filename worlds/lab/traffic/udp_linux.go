@@ -131,7 +131,7 @@ func newUDPSenders(r *run, flows []int) *udpSenders {
 // prepare does no work, since sockets open shortly before their flows start.
 func (s *udpSenders) prepare() error { return nil }
 
-// openSockets opens the sockets of flows, of which those of one host must follow each other, and schedules their
+// openSockets opens the sockets of flows, with one host's flows in a row, and schedules their
 // first datagrams. It skips flows that have no datagram to send.
 func (s *udpSenders) openSockets(flows []int) error {
 	for len(flows) > 0 {

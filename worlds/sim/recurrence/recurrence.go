@@ -379,7 +379,7 @@ func (w *walk) surveyElements(t reflect.Type, kind state.FieldKind) {
 	w.path = w.path[:depth]
 }
 
-// surveyType examines a type without a value, for a survey. It examines each struct once for each kind.
+// surveyType examines a type without a value. It examines each struct once for each kind.
 func (w *walk) surveyType(t reflect.Type, kind state.FieldKind) {
 	if slices.Contains(w.survey.passing, t) {
 		return

@@ -43,8 +43,8 @@ type config struct {
 	OnlyBest bool      // probes that do not change a switch's table are not forwarded
 }
 
-// Default times (HULA §3.4), and the maximum part of the slowest link, 1/probeShare, for the probes of all leaves with
-// a derived period.
+// Default times (HULA §3.4), and the maximum part of the slowest link, 1/probeShare, that the probes of all leaves use
+// with a derived period.
 var (
 	derivedProbe = dataplane.DerivedTime{Published: 200 * unit.Microsecond, Min: unit.Microsecond}
 	derivedGap   = dataplane.DerivedTime{Published: 100 * unit.Microsecond}
@@ -316,7 +316,7 @@ func probeSize(f packet.Framing, version uint8, extensions int32) int32 {
 	return f.FrameBytes(headers, 0, false)
 }
 
-// sendProbe sends a probe to the neighbour at a port, for a ToR with the path's utilisation in 1/255.
+// sendProbe sends a probe about ToR number tor to the neighbour at a port, with the path's utilisation in 1/255.
 func (h *Program) sendProbe(env *dataplane.Env, port packet.PortID, tor int, util uint8) {
 	p := env.NewPacket()
 	p.Kind, p.Proto, p.Version, p.HopLimit = packet.Probe, packet.ProtoOwn, h.version, 1

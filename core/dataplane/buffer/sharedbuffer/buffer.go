@@ -243,7 +243,7 @@ func (b *Buffer) bookBytes(q *Queue, n unit.Bytes, destination part) {
 	b.used += q.SharedBytes() - before
 }
 
-// AdmitAndBook is Admit and, if that accepts, Book, for a caller that already has the packet's ingress queue q.
+// AdmitAndBook is Admit and, if that accepts, Book. The caller already has the packet's ingress queue q.
 func (b *Buffer) AdmitAndBook(env *dataplane.Env, p *packet.Packet, q *Queue) dataplane.Verdict {
 	n := unit.Bytes(p.Size)
 	if q.HasReserve(n) {

@@ -161,7 +161,7 @@ func newProgram(site *dataplane.Site, c config) (*program, error) {
 // Name returns "bolt".
 func (b *program) Name() string { return "bolt" }
 
-// Book is algorithm 1 of Bolt, for a packet that has entered its queue. It counts the port's supply for every packet.
+// Book is algorithm 1 of Bolt; p has entered its queue. It counts the port's supply for every packet.
 // For untrimmed data with a header it notifies the sender if the queue before the packet reaches the threshold, and
 // otherwise decides about its request.
 func (b *program) Book(env *dataplane.Env, p *packet.Packet) {
