@@ -231,7 +231,7 @@ func TestReadHTSim(t *testing.T) {
 	}
 	for _, c := range []struct{ from, to, want string }{
 		{"Nodes 32", "Nodes x", "t.topo:2:7: Nodes is \"x\""},
-		{"Tiers 2", "Tiers 4", "t.topo:3:7: Tiers is 4; 2 and 3"},
+		{"Tiers 2", "Tiers 4", "t.topo:3:7: Tiers is 4; allowed: 2 or 3"},
 		{"Tier 1\n", "Tier 2\n", "t.topo:12:6: tier 2; the next one is 1"},
 		{"Radix_Down 8", "Radix_Down 5", "t.topo:6:1: tier 0: 5 × 100"},
 		{"Radix_Down 4\n", "Radix_Down 3\n", "t.topo:12:1: the highest tier has 3 ports down; there are 4"},
@@ -239,7 +239,7 @@ func TestReadHTSim(t *testing.T) {
 		{"Switch_Latency_ns 0", "Queue_Up 5", "t.topo:16:1: unknown key \"Queue_Up\""},
 		{"Podsize 32", "Podsize", "t.topo:4:8: the line ends"},
 		{"Radix_Up 2\n", "", "t.topo:6:1: tier 0 lacks Radix_Up"},
-		{"Tier 1\n", "Bundle 2\nTier 1\n", "t.topo:12:8: a bundle of 2 links to each node; allowed: 1"},
+		{"Tier 1\n", "Bundle 2\nTier 1\n", "t.topo:12:8: a bundle of 2 links to each node; only 1 is possible"},
 		{"Radix_Down 4\n", "Bundle 2\nRadix_Down 4\n", "there are 4 switches below, in bundles of 2"},
 		{"Radix_Down 4\n", "Bundle 3\nRadix_Down 12\n", "2 links up of each switch below are not in bundles of 3"},
 		{"Radix_Down 4\n", "Bundle 0\nRadix_Down 4\n", "a bundle of 0 links; allowed: 1 to 1024"},

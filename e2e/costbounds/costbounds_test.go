@@ -50,7 +50,7 @@ func TestRead_RejectsUnclearRecords(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"no record", "\ta events/hop 1.5000\n", "line 1: a bound before the first record's day and reason"},
 		{"no reason", "2026-01-02 go1.26.1: \n", "line 1: \"2026-01-02 go1.26.1: \" is no record"},
-		{"a word for a reason", "2026-01-02 go1.26.1: update\n", `line 1: "update" does not say why bounds move`},
+		{"a word for a reason", "2026-01-02 go1.26.1: update\n", `line 1: "update" is no reason for new bounds`},
 		{"no day", "2026-13-02 go1.26.1: the first of all bounds\n", "line 1: parsing time"},
 		{"no release", "2026-01-02: the first of all bounds\n", "is no record"},
 		{"an old day", first + "2026-01-01 go1.26.1: a day too early\n", "line 2: the record of 2026-01-01 is after that of"},

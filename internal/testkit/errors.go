@@ -12,7 +12,7 @@ import (
 var (
 	errorPlace  = regexp.MustCompile(`(?m)^(?:weir: )?([^\s:][^:\n]*:\d+:\d+: .*)$`)
 	nearestName = regexp.MustCompile(`did you mean [^;?]*\?`)
-	listStart   = regexp.MustCompile(`(?:allowed: |allowed are |one of (?:the units )?|a map with )`)
+	listStart   = regexp.MustCompile(`(?:allowed: |allowed are |; add |one of (?:the units )?|a map with )`)
 	listKey     = regexp.MustCompile(`^[a-z_]+: `)
 	countOfMore = regexp.MustCompile(`^(\S+) and (\d+) more$`)
 	quotedText  = regexp.MustCompile(`"[^"]*"`)

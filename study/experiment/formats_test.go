@@ -92,9 +92,9 @@ func TestOwnFormats(t *testing.T) {
 			"hpcc, htsim, star"},
 		{"of flows, unknown", "format: pairs", "format: pear", "", "allowed: hpcc, htsim, pairs"},
 		{"of a network, missing", ", format: star", "", "",
-			"own.yaml:2:11: the format of the topology file is missing; allowed: " +
+			"own.yaml:2:11: the format of the topology file is missing; add " +
 				"format: hpcc, or htsim, or star"},
-		{"of flows, missing", " format: pairs,", "", "", "own.yaml:5:5: the format of the flow file is missing; allowed: " +
+		{"of flows, missing", " format: pairs,", "", "", "own.yaml:5:5: the format of the flow file is missing; add " +
 			"format: hpcc, or htsim, or pairs"},
 		{"without a unit", " time_unit: 1us,", "", "",
 			"own.yaml:5:5: lines do not say when they start; give it with the key time_unit"},

@@ -21,6 +21,7 @@ import (
 	"weir/core/transport"
 	"weir/core/workload"
 	"weir/internal/document"
+	"weir/internal/text"
 	"weir/study/measure"
 )
 
@@ -222,7 +223,7 @@ func (r *Registry) OpenExperiment(name string) (*Source, error) {
 			Allowed: "a file or a name from weir list"}}
 	}
 	e := document.InputError{File: name, Line: 1, Column: 1, Unplaced: true,
-		Msg: fmt.Sprintf("unknown experiment or file %q", name)}
+		Msg: "unknown experiment or file \"" + text.EscapeLine(name) + "\""}
 	var names []string
 	for _, e := range r.Experiments() {
 		names = append(names, e.Name)

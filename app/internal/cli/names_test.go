@@ -198,7 +198,6 @@ func TestListsOfCommands(t *testing.T) {
 		args  []string
 		known []string
 	}{
-		{[]string{"run", "no/such"}, listNames(r.Experiments(), func(e *experiment.LibraryEntry) string { return e.Name })},
 		{[]string{"import", "x", "--format", "z"}, listNames(r.Imports, func(f *experiment.Import) string { return f.Name })},
 		{[]string{"export", file, "--format", "z"}, listNames(r.Formats,
 			func(f *experiment.ExportFormat) string { return f.Name })},

@@ -24,7 +24,7 @@ func TestServeFlags(t *testing.T) {
 		{"no port", []string{"--listen", "127.0.0.1"}, "is not of the form ADDRESS:PORT, such as 127.0.0.1:8100"},
 		{"no name", []string{"--host", "http://x/"}, "is not a host name"},
 		{"any name", []string{"--host", "*"}, "is not a host name"},
-		{"no file", []string{filepath.Join(t.TempDir(), "none.yaml")}, "no such file"},
+		{"no file", []string{filepath.Join(t.TempDir(), "none.yaml")}, "unknown experiment or file"},
 		{"metrics", []string{"--workers", "127.0.0.1:0", "--metrics", "127.0.0.1:0"}, "--metrics is for weir run"},
 		{"verify", []string{"--verify", "all"}, "--verify needs --workers or --nats"},
 		{"verify what", []string{"--verify", "some"}, "--verify must be one of"},
