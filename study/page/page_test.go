@@ -266,7 +266,7 @@ func TestForm_StartsSimulation(t *testing.T) {
 	}{
 		{"unknown key", url.Values{"key": {"traffic.client0.zz"}, "value": {"3"}}, "zz"},
 		{"wrong value", url.Values{"key": {"duration"}, "value": {"soon"}}, "soon"},
-		{"wrong seed", url.Values{"seed": {"-1"}}, "is not a seed"},
+		{"wrong seed", url.Values{"seed": {"-1"}}, "is not a valid seed"},
 		{"unknown point", url.Values{"sweep.scheme": {"nonsense"}}, "nonsense"},
 		{"too many", url.Values{"key": make65("duration"), "value": make65("1s")}, "up to 64"},
 		{"too long", url.Values{"key": {"duration"}, "value": {strings.Repeat("1", 3000)}}, "up to 2000"},
