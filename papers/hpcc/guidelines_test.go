@@ -110,7 +110,7 @@ func TestShortFlows(t *testing.T) {
 }
 
 // TestProbesTakeThePath checks draft-miao §6.1, guideline 4, for all transports and laws: probes use the path and the
-// queues of the data, and data then requests no telemetry. Draft-miao §7.2: without probes data requests it.
+// queues of the data, and data then requests no telemetry. Without probes data requests it (draft-miao §7.2).
 func TestProbesTakeThePath(t *testing.T) {
 	for _, x := range combinations {
 		for _, ask := range []string{"packet", "probe"} {

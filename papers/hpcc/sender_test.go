@@ -57,8 +57,8 @@ func ack(s cc.Controller, now unit.Time, seq, next int64, hops ...telemetry.Hop)
 	s.OnAck(now, &a)
 }
 
-// TestSender_FollowsPaperLinesByHand follows HPCC §4.2, lines 3 to 9, 13 and 27, by hand: 100 Gb/s, T = 10 µs, B·T =
-// 125 kB.
+// TestSender_FollowsPaperLinesByHand follows draft-miao §4.2, lines 3 to 9, 13 and 27, by hand: 100 Gb/s, T = 10 µs,
+// B·T = 125 kB.
 func TestSender_FollowsPaperLinesByHand(t *testing.T) {
 	s := newSender(t, newFlow(), nil)
 	if d := s.Decision(); d.Window != 125000 || d.Rate != 100*gbps {

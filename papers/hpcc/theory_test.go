@@ -213,8 +213,8 @@ func TestTheory_NeedsOneUpdatePerResource(t *testing.T) {
 }
 
 // TestFixedPoint checks appendix A: with additive increase a, R = a·(1 − Utarget/U)⁻¹ for every flow, which is fair.
-// Draft-miao §5: the increases of N flows stay within the headroom, U ≤ 1, if N·a ≤ (1−eta)·B·T. With more flows than N
-// utilisation is full and the control is stable, with a queue.
+// By draft-miao §5 the increases of N flows stay within the headroom, U ≤ 1, if N·a ≤ (1−eta)·B·T. With more flows than
+// N utilisation is full and the control is stable, with a queue.
 func TestFixedPoint(t *testing.T) {
 	const flows = 10
 	for _, c := range []struct {
