@@ -173,13 +173,13 @@ func TestBadInputOnLab(t *testing.T) {
 		{"run p4abc/prototype-fig6 --on lab", "the kernel's cubic has no parameter hystart; allowed: its default: linux"},
 		{"run p4te/gains --quick --on lab", "too large for this machine"},
 		{"run p4te/gains --quick --on lab", "allowed: rates divided by 3"},
-		{"run p4abc/fig5 --on lab --trace s1->server", "--trace is for the simulator"},
-		{"run p4abc/fig5 --on lab --attempts 0", "--attempts is 0; 1 … 100 are allowed"},
+		{"run p4abc/fig5 --on lab --trace s1->server", "--trace needs the simulator"},
+		{"run p4abc/fig5 --on lab --attempts 0", "--attempts is 0; 1 to 100 is allowed"},
 		{"run p4abc/fig5 --on lab --capture s9", `no switch has the name "s9"; allowed: s1, or a pattern with *`},
 		{"run p4abc/fig5 --on lab --generator iperf3 --set " +
 			"measure=[{goodput:{by:traffic}},jain,{queue:{port:s1->server,every:10ms}},{cwnd:{every:10ms}}]",
 			"--generator iperf3 cannot generate this traffic: scheme=without n=1: iperf: samples of flows"},
-		{"run p4abc/fig5 --attempts 2", "are for --on lab"},
+		{"run p4abc/fig5 --attempts 2", "need --on lab"},
 		{"run p4abc/fig5 --on moon", "sim"},
 	}
 	if offered, err := os.ReadFile("/proc/sys/net/ipv4/tcp_available_congestion_control"); err != nil ||
@@ -199,7 +199,7 @@ func TestBadInputOnLab(t *testing.T) {
 	for name, warned := range map[string]bool{"p4abc/fig6": false, "p4abc/fig6-stalls": true} {
 		t.Run(name, func(t *testing.T) {
 			out, err := exec.Command(binary, "check", name, "--on", "lab").CombinedOutput()
-			if err != nil || strings.Contains(string(out), "warning: stalls are for the simulator") != warned {
+			if err != nil || strings.Contains(string(out), "warning: stalls apply to the simulator only") != warned {
 				t.Errorf("%s: %v, warned of stalls: want %v:\n%s", name, err, warned, out)
 			}
 		})

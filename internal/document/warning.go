@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"weir/core/scheme"
+	"weir/internal/text"
 )
 
 // Warning reports input that is valid but may not do what its author expects. It prints as "PLACE: TEXT
@@ -22,13 +23,17 @@ func Warn(kind scheme.WarningKind, at Position, format string, args ...any) Warn
 	return Warning{Kind: kind, At: at, Text: fmt.Sprintf(format, args...)}
 }
 
-// String returns the position, the text and, in parentheses, the identifier. Without a line, the position is left out.
+// String returns the position, the text and, in parentheses, the identifier. Without a line, the position is left out. Of
+// the option --set with a value of one word, it names only the option.
 func (w Warning) String() string {
-	text := w.Text + " (" + w.Kind.ID + ")"
-	if w.At.Line > 0 {
-		text = w.At.String() + ": " + text
+	words := w.Text + " (" + w.Kind.ID + ")"
+	switch {
+	case w.At.Line > 0 && isOneWord(w.At.File):
+		return text.EscapeLine(w.At.File) + ": " + words
+	case w.At.Line > 0:
+		return w.At.String() + ": " + words
 	}
-	return text
+	return words
 }
 
 // Line returns the warning as a line of output, without a line end.

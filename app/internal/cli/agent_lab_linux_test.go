@@ -40,7 +40,7 @@ func TestAgentCgroup(t *testing.T) {
 	below := "below " + agent.ProbeMachine().Cgroup
 	type row struct{ path, says string }
 	rows := []row{{filepath.Join(dir, "none"), "is not a folder; cgroups are " + below}, {file, "is not a folder; "},
-		{dir, "is no cgroup; they are " + below}, {"", "--interface NAME or --cgroup PATH is missing"}}
+		{dir, "is not a cgroup; cgroups are " + below}, {"", "--interface NAME or --cgroup PATH is missing"}}
 	if v1 := version1(t); v1 != "" {
 		rows = append(rows, row{v1, "is of version 1, which does not support programs of sockets; cgroups of version 2 are " +
 			below})
@@ -56,7 +56,7 @@ func TestAgentCgroup(t *testing.T) {
 	}
 	var errs bytes.Buffer
 	code := Run(Registry(), []string{"agent", "--cgroup", file, "--interface", "no-such-one"}, &errs, &errs, false)
-	if said := errs.String(); code != command.WrongInput || !strings.Contains(said, "is no folder") ||
+	if said := errs.String(); code != command.WrongInput || !strings.Contains(said, "is not a folder") ||
 		!strings.Contains(said, "there is no interface no-such-one") {
 		t.Errorf("both: %d, %s", code, said)
 	}

@@ -217,7 +217,7 @@ func TestRun_CancelLeavesNoProcess(t *testing.T) {
 	clean("after an error")
 	t.Setenv("PATH", "")
 	if _, err := Run(t.Context(), between(l, d, monotonicNow(), newTCPFlow(nil))); !errors.Is(err, ErrMissing) ||
-		!strings.Contains(err.Error(), "Debian's package is iperf3") {
+		!strings.Contains(err.Error(), "install Debian's package iperf3") {
 		t.Errorf("without iperf3: %v", err)
 	}
 }
