@@ -155,7 +155,7 @@ func TestBadInputOnLab(t *testing.T) {
 	for _, args := range [][]string{{"run", "p4abc/fig5", "--on", "lab"}, {"lab", "clean"}, {"bench", "switch"}} {
 		t.Run(fmt.Sprint(args), func(t *testing.T) {
 			out, err := asNobody(t, binary, args...).CombinedOutput()
-			if code := exitCodeOf(err); code != 2 || !strings.Contains(string(out), "needs root") {
+			if code := exitCodeOf(err); code != 2 || !strings.Contains(string(out), "requires root") {
 				t.Errorf("%v, not root: exit code %d: %s", args, code, out)
 			}
 		})

@@ -38,7 +38,7 @@ func TestOneAgent(t *testing.T) {
 				}
 				return err
 			})
-			want := fmt.Sprintf("process %d (weir) has this network namespace", c.PID())
+			want := fmt.Sprintf("process %d (weir) uses this network namespace", c.PID())
 			if !errors.Is(err, agent.ErrRunning) || !strings.Contains(err.Error(), want) {
 				t.Errorf("%q, and %s: %v, want %s", args, name, err, want)
 			}
@@ -121,7 +121,7 @@ func TestInterfaceGone(t *testing.T) {
 			r := place(t, 1)
 			c := r.command("a1", "--interface", "eth0", "--follow", follow, "--every", "0s")
 			r.remove("a1", "eth0")
-			c.ends(t, "interface gone: eth0")
+			c.ends(t, "the interface has disappeared: eth0")
 		})
 	}
 	t.Run("of a cgroup", func(t *testing.T) {
@@ -149,12 +149,12 @@ func TestInterfaceGone(t *testing.T) {
 		})
 		c := r.command("a1", "--cgroup", cgroup(t, fmt.Sprintf("weir-test-%d", os.Getpid())))
 		said := c.Output()
-		if !strings.Contains(said, "through eth0, x0") && !strings.Contains(said, "through x0, eth0") {
+		if !strings.Contains(said, "at eth0, x0") && !strings.Contains(said, "at x0, eth0") {
 			t.Errorf("it says %s", said)
 		}
 		r.remove("a1", "x0")
 		c.AwaitLine("interface x0 has disappeared; remaining interfaces: eth0")
 		r.remove("a1", "eth0")
-		c.ends(t, "interface gone: eth0")
+		c.ends(t, "the interface has disappeared: eth0")
 	})
 }

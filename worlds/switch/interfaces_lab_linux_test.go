@@ -96,7 +96,7 @@ func TestSwitch_EndsWithVanishedInterface(t *testing.T) {
 		return p.over()
 	})
 	if now := w.offloads("left"); p.AwaitExit() == 0 || !slices.Equal(now, before) ||
-		!strings.Contains(p.Stderr(), "the interface of a port is gone: host right") {
+		!strings.Contains(p.Stderr(), "the interface of a port has disappeared: host right") {
 		t.Errorf("exit code %d, offloads %v, before %v\n%s", p.AwaitExit(), now, before, p.Stderr())
 	}
 }
