@@ -331,7 +331,7 @@ func TestBypassRefused(t *testing.T) {
 		says string
 	}{
 		{nil, "interface left belongs to a bridge or a bond, which would forward its frames as well"},
-		{[]string{"--bypass"}, "bridge own has interface third, too, which is no port"},
+		{[]string{"--bypass"}, "bridge own also has interface third, which is not a port"},
 	} {
 		if code, said := w.ends(plain, 0, x.args...); code != 2 || !strings.Contains(said, x.says) {
 			t.Errorf("%v: %d, want %q\n%s", x.args, code, x.says, said)

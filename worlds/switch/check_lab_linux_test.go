@@ -73,7 +73,7 @@ func TestCheck_ReportsWithoutChanges(t *testing.T) {
 	})
 	shaped := strings.Replace(plain, "right}", "right, rate: 50Mbps}", 1)
 	w.checks(t, shaped)
-	if code, said := w.ends(shaped, 65534); code != 2 || !strings.Contains(said, "needs root") {
+	if code, said := w.ends(shaped, 65534); code != 2 || !strings.Contains(said, "requires root") {
 		t.Errorf("started without root: exit code %d\n%s", code, said)
 	}
 	// Metrics on an address that this machine has not: what was done by then is undone.

@@ -233,7 +233,7 @@ func (d *decoder) decodePorts(t *document.Node) {
 					d.Fail(x.Position, fmt.Sprintf("up to %d characters without /, : and space", maxInterfaceName),
 						"%q is not the name of an interface", p.Interface)
 				case exists:
-					d.Fail(x.Position, "another interface", "port %s already has the interface %s", p.Interface, other)
+					d.Fail(x.Position, "another interface", "port %s already has the interface %s", other, p.Interface)
 				}
 				taken[p.Interface] = p.Name
 			}

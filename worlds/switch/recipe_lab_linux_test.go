@@ -70,7 +70,7 @@ func runScript(t *realtime.Try, script string) (output string) {
 	if code != 0 {
 		t.Fatalf("exit code %d\n%s", code, output)
 	}
-	if strings.Contains(output, "came without their checksums") {
+	if strings.Contains(output, "had no checksum") {
 		t.Errorf("frames had no checksums\n%s", output)
 	}
 	return output
