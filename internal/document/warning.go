@@ -23,8 +23,8 @@ func Warn(kind scheme.WarningKind, at Position, format string, args ...any) Warn
 	return Warning{Kind: kind, At: at, Text: fmt.Sprintf(format, args...)}
 }
 
-// String returns the position, the text and, in parentheses, the identifier. Without a line, the position is left out. Of
-// the option --set with a value of one word, it names only the option.
+// String returns the position, the text and, in parentheses, the identifier. Without a line, the position is left out.
+// Of the option --set with a value of one word, it names only the option.
 func (w Warning) String() string {
 	words := w.Text + " (" + w.Kind.ID + ")"
 	switch {
