@@ -215,7 +215,7 @@ func TestServeWithWorkers(t *testing.T) {
 	w.until(job, "running", "20 queued or running, 0 done, 0 failed", "0 of 20 runs done", "Workers execute the runs")
 	w.holdRuns()
 	end := w.worker("first", 0)
-	w.until(job, "first 1 1 0 ", "is there", "running")
+	w.until(job, "first 1 1 0 ", "connected", "running")
 	w.worker("second", 0)
 	w.until(job, "first 1 1 0 ", "second 1 1 0 ")
 	w.open()
