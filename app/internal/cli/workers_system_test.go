@@ -5,6 +5,7 @@ package cli
 import (
 	"strings"
 	"testing"
+
 	"weir/internal/command"
 )
 
@@ -12,7 +13,7 @@ import (
 func TestSweepMetrics(t *testing.T) {
 	file := write(t, sweepOfTwo)
 	code, _, errs := weir("run", file, "--out", t.TempDir(), "--workers", "127.0.0.1:0", "--metrics", "127.0.0.1:0")
-	if code != command.Done || !strings.Contains(errs, "metrics are at http://127.0.0.1:") {
+	if code != command.Done || !strings.Contains(errs, "metrics: http://127.0.0.1:") {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
 }
