@@ -88,7 +88,7 @@ func TestFileHangs(t *testing.T) {
 	p.write(fmt.Sprintf(shaped, "20Mbps", 100, "[forward]", "none"))
 	alive := dead(t, filepath.Dir(p.file))
 	p.Signal(syscall.SIGHUP)
-	p.awaits("switch.yaml: it has not been read within 5s; further SIGHUPs wait for that\n")
+	p.awaits("switch.yaml: the file was not read within 5s; further SIGHUPs wait for that\n")
 	p.Signal(syscall.SIGHUP)
 	alive()
 	p.awaits("refused, the old configuration remains")
