@@ -195,8 +195,9 @@ func originOf(out string) (version, day string, err error) {
 	return origin.Version, info.ModTime().UTC().Format(time.DateOnly), nil
 }
 
-// tableEnd matches the first line after the tables that weir run prints: an explanation of a value or of a column.
-var tableEnd = regexp.MustCompile(`^[a-z]\w*(?: \S+)?: `)
+// tableEnd matches the first line after the tables that weir run prints: an explanation of a value or of a column, or
+// the number of runs by the reason for their end.
+var tableEnd = regexp.MustCompile(`^(?:[a-z]\w*(?: \S+)?|\d+ runs?): `)
 
 // printedTables returns the lines of the tables that weir run prints, without blank lines around them.
 func printedTables(text string) []string {

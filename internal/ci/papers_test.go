@@ -108,4 +108,8 @@ func TestPrintedTables_EndBeforeExplanations(t *testing.T) {
 	if got := printedTables(text); !slices.Equal(got, want) {
 		t.Errorf("lines are %q, not %q", got, want)
 	}
+	text = "at all points: 3 runs\n\nr0  [Mb/s]\n10  9.6\n\n3 runs: 3 time up\n/a/folder/report.html\n"
+	if got := printedTables(text); !slices.Equal(got, []string{"r0  [Mb/s]", "10  9.6"}) {
+		t.Errorf("without explanations, lines are %q", got)
+	}
 }

@@ -144,7 +144,7 @@ func TestPort_SendsControlFramesFirst(t *testing.T) {
 }
 
 // IEEE 802.1Qbb: a pause lasts so many times 512 bits at the port's rate; a new frame sets
-// the time anew; a Resume frame ends it. Times of classes and of the port add up.
+// the time again; a Resume frame ends it. Times of classes and of the port add up.
 func TestPort_PausesLastGivenQuanta(t *testing.T) {
 	const us = unit.Microsecond
 	p := NewPort(NewBuffer(3, Limit{}, Limit{}), NewStrict(), unit.LinkRate{Bits: 100 * unit.Gbps})

@@ -325,7 +325,7 @@ func TestDeliveryRate(t *testing.T) {
 
 // TestSender_ProbesOncePerRoundTrip checks draft-miao §6.1, guideline 4: probes use the flow's 5-tuple and go once per
 // round trip while packets are in flight; the receiver answers them. Data then requests no telemetry. The probes'
-// telemetry is that of a packet after all sent packets.
+// telemetry belongs to a packet after all sent packets.
 func TestSender_ProbesOncePerRoundTrip(t *testing.T) {
 	w := newPipe(t, 100_000, func(c *Config) { c.Telemetry.When = transport.AskProbe },
 		&fixed{window: 6000, want: telemetry.HopRecords}, 0)

@@ -200,7 +200,7 @@ func TestTOSAndFraming(t *testing.T) {
 }
 
 // TestPAWS_RejectsOldTimestamps checks RFC 7323 §5: a segment with an old stamp is refused at either end. The echoed
-// stamp is that of the segment that advanced the window (RFC 7323 §4.3).
+// stamp comes from the segment that advanced the window (RFC 7323 §4.3).
 func TestPAWS_RejectsOldTimestamps(t *testing.T) {
 	w := newPipe(t, "reno", 0, nil)
 	w.runUntil(2 * unit.Second)

@@ -45,8 +45,8 @@ func (j *judge) OnDrop(_ *dataplane.Env, p *packet.Packet, why dataplane.Reason)
 	}
 }
 
-// FuzzProgram_SparesUsersBelowFairRate lets anything arrive: nobody at or below the fair rate loses a packet by chance,
-// and the rate stays one.
+// FuzzProgram_SparesUsersBelowFairRate lets anything arrive: a user at or below the fair rate never loses a packet by
+// chance, and the rate stays one.
 func FuzzProgram_SparesUsersBelowFairRate(f *testing.F) {
 	f.Add([]byte{0, 255, 31, 200, 9, 250, 40, 31, 31, 31, 29, 30, 63, 63, 28, 0, 31})
 	f.Add([]byte("a link that is congested, and then idle for some time, and congested again for longer"))
