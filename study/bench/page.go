@@ -21,7 +21,7 @@ import (
 )
 
 // ErrNoBrowser is the error of Page if the machine has no Chromium.
-var ErrNoBrowser = errors.New("Chromium is not installed; on Debian: apt-get install chromium")
+var ErrNoBrowser = errors.New("no Chromium is installed; on Debian: apt-get install chromium")
 
 // PageOptions are the options of Page.
 type PageOptions struct {
