@@ -163,7 +163,7 @@ func (p program) describeResults(name, out, columns string, o *outcomeFile) (str
 	return b.String(), nil
 }
 
-// countVerdicts returns the number of claims and how many have each verdict, as a sentence that begins with a space; ""
+// countVerdicts returns the number of claims and how many have each verdict, as a sentence on a line of its own; ""
 // without claims.
 func (o *outcomeFile) countVerdicts() string {
 	if len(o.Claims) == 0 {
@@ -177,7 +177,7 @@ func (o *outcomeFile) countVerdicts() string {
 	for _, verdict := range sortedKeys(counts) {
 		parts = append(parts, fmt.Sprintf("%s %d", verdict, counts[verdict]))
 	}
-	return fmt.Sprintf(" Claims: %d (%s).", len(o.Claims), strings.Join(parts, ", "))
+	return fmt.Sprintf("\nClaims: %d (%s).", len(o.Claims), strings.Join(parts, ", "))
 }
 
 // originOf returns the version of the program that made the results below out, such as "commit 0123456789ab", and the

@@ -58,7 +58,8 @@ func TestUpdatePage_FillsFinishedBlocks(t *testing.T) {
 	}
 	want := strings.Replace(emptyPage, "<!-- results: a/one -->\n", `<!-- results: a/one -->
 
-`+"`weir run a/one`"+`, commit 0123, 2026-11-30: 2 runs. Claims: 2 (fails 1, holds 1).
+`+"`weir run a/one`"+`, commit 0123, 2026-11-30: 2 runs.
+Claims: 2 (fails 1, holds 1).
 
 | verdict | claim | measured |
 |---|---|---|
