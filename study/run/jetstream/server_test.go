@@ -5,6 +5,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
 )
 
 // TestReachableHost_RejectsEveryAddress: workers need an address that is this machine's for them, too.
@@ -63,5 +66,61 @@ func TestCertificateIsKept(t *testing.T) {
 	local, err := openSecrets(dir, "127.0.0.1")
 	if err != nil || local.Certificate != nil || local.Worker == first.Worker {
 		t.Errorf("%v, %v", local, err)
+	}
+}
+
+// TestServe_HearsEarliestWorker checks that a worker that connects at the first instant at which a server accepts it
+// receives announcements: the server of a page's next sweep starts at an address at which workers keep trying.
+func TestServe_HearsEarliestWorker(t *testing.T) {
+	for range 10 {
+		dir := t.TempDir()
+		keys, err := openSecrets(dir, "127.0.0.1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, address, err := WriteJoinFile("127.0.0.1:0", dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		started, heard := make(chan struct{}), make(chan *nats.Subscription, 1)
+		go func() {
+			defer close(heard)
+			option, _ := withSeed(keys.Worker)
+			for last := false; !last; {
+				select {
+				case <-started: // the server accepts connections, so that one more attempt succeeds
+					last = true
+				default:
+				}
+				conn, err := nats.Connect("nats://"+address, option, nats.NoReconnect())
+				if err != nil {
+					continue
+				}
+				if s, err := conn.SubscribeSync(announceSubject); err == nil && conn.Flush() == nil {
+					heard <- s
+				}
+				return
+			}
+		}()
+		s, err := serve(address, dir, keys, "x")
+		close(started)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(s.stop)
+		worker := <-heard
+		if worker == nil {
+			t.Fatal("the worker cannot subscribe")
+		}
+		option, _ := withSeed(keys.Coordinator)
+		conn, err := nats.Connect("", option, nats.InProcessServer(s))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(conn.Close)
+		conn.Publish(announceSubject, []byte("sweep"))
+		if _, err := worker.NextMsg(10 * time.Second); err != nil {
+			t.Fatalf("the worker that connected first hears no announcement: %v", err)
+		}
 	}
 }
