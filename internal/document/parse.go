@@ -30,7 +30,7 @@ func Parse(r *Reader, file string, data []byte) (t *Node) {
 	}
 	defer func() { // the YAML library may panic on invalid input, which is an input error
 		if garbage := recover(); garbage != nil {
-			r.Fail(Position{file, 1, 1}, "", "the file is not valid YAML: %v", r)
+			r.Fail(Position{file, 1, 1}, "", "the file is not valid YAML: %v", garbage)
 			t = nil
 		}
 	}()

@@ -300,13 +300,9 @@ func (g *Generator) MeanSize() float64 {
 	return float64(g.Size)
 }
 
-// groupSize returns the number of flows that begin together. In an incast every source sends to every destination.
-func (g *Generator) groupSize() int {
-	if g.FromCount > 0 {
-		return g.FromCount * max(g.ToCount, 1)
-	}
-	return 1
-}
+// groupSize returns the number of flows that begin together. Every source of an arrival sends to every destination
+// that was drawn.
+func (g *Generator) groupSize() int { return max(g.FromCount, 1) * max(g.ToCount, 1) }
 
 // ArrivalRate returns the mean number of arrivals per second of one source, or of a whole incast. An arrival is one
 // flow, ToCount flows, or in an incast the flows of all its sources. source is a node; an incast ignores it. The load

@@ -25,7 +25,8 @@ var classicPcap = []string{"\xa1\xb2\xc3\xd4", "\xd4\xc3\xb2\xa1", "\xa1\xb2\x3c
 // report a digest mismatch of a readable file.
 func ReadTrace(name string, f func(*trace.Record) error) (clock string, err error) {
 	file, size := os.Stdin, int64(0)
-	if name == experiment.StandardInput {
+	regular := name != experiment.StandardInput
+	if !regular {
 		name = "standard input"
 	} else {
 		opened, info, err := document.Open(name)
@@ -77,7 +78,7 @@ func ReadTrace(name string, f func(*trace.Record) error) (clock string, err erro
 	if errors.As(err, &stop) {
 		return clock, stop.error
 	}
-	if err == nil && name != experiment.StandardInput {
+	if err == nil && regular {
 		_, err = CheckTrace(name, "")
 	}
 	if err != nil {

@@ -251,7 +251,8 @@ func (c *connections) drive() error {
 			return err
 		}
 		if now >= end {
-			return c.conclude(end)
+			c.conclude()
+			return nil
 		}
 		if err := c.runDue(now); err != nil {
 			return err

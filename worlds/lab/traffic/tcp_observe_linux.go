@@ -120,7 +120,7 @@ func sampleValue(quantity Quantity, t *sockdiag.Info) int64 {
 }
 
 // conclude saves the last counters and completes the results of all flows, of the measured part.
-func (c *connections) conclude(end unit.Time) error {
+func (c *connections) conclude() {
 	if !c.marked {
 		c.mark() // the run ended before the measured part
 	}
@@ -146,7 +146,6 @@ func (c *connections) conclude(end unit.Time) error {
 	c.result.Lost.Strays += c.strays
 	c.result.Lost.Unmarked += c.unmarked
 	c.lock.Unlock()
-	return nil
 }
 
 // waitPeriod is the shortest time between readings of the run delay; waits in between count as one.
