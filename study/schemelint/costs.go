@@ -98,15 +98,15 @@ func findStarter(r *plan.Run) (text string) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	runRehearsal(r, nil, func(uint64) {
 		if text == "" {
-			text = mostFrequentCreator(goroutineStacks(), before)
+			text = findMainCreator(goroutineStacks(), before)
 		}
 	})
 	return text
 }
 
-// mostFrequentCreator returns the function and line that created the largest number of goroutines in a stack dump. It
+// findMainCreator returns the function and line that created the largest number of goroutines in a stack dump. It
 // ignores the rehearsal's own goroutine and goroutines that existed before. Without other goroutines it returns "".
-func mostFrequentCreator(stacks string, before []string) (creatorName string) {
+func findMainCreator(stacks string, before []string) (creatorName string) {
 	count := map[string]int{}
 	for _, m := range createdBy.FindAllStringSubmatch(stacks, -1) {
 		if slices.Contains(before, m[0]) || strings.Contains(m[1], "study/schemelint.runRehearsal") {

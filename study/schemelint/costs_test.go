@@ -22,7 +22,7 @@ func TestMostFrequentCreator(t *testing.T) {
 		{strings.Replace(test, "1", "9", 1) + own + own, " by weir/own.program.Admit (own.go:42)"},
 		{own + own + strings.Replace(test, "1", "9", 1), " by weir/own.program.Admit (own.go:42)"},
 	} {
-		if got := mostFrequentCreator(x.stacks, before); got != x.want {
+		if got := findMainCreator(x.stacks, before); got != x.want {
 			t.Errorf("%q: %q, want %q", x.stacks, got, x.want)
 		}
 	}
