@@ -5,8 +5,8 @@ import (
 	"unsafe"
 )
 
-// TestAckSize: an Ack is written for every acknowledgement: its groups must not cost room between them. It had 240
-// bytes when it was flat.
+// TestAckSize checks that an Ack has at most 240 bytes, its size without groups: it is written for every
+// acknowledgement.
 func TestAckSize(t *testing.T) {
 	if n := unsafe.Sizeof(Ack{}); n > 240 {
 		t.Errorf("an Ack has %d bytes; at most 240", n)

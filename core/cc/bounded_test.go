@@ -67,7 +67,7 @@ func TestBoundedWindow(t *testing.T) {
 	}
 }
 
-// TestVariableWindowIsMonotone: a smaller rate never has a larger variable window.
+// TestVariableWindowIsMonotone checks that a smaller rate never has a larger variable window.
 func TestVariableWindowIsMonotone(t *testing.T) {
 	f := path(40*unit.Gbps, 25*unit.Microsecond)
 	last := unit.Bytes(0)

@@ -7,7 +7,7 @@ import (
 	"weir/core/scheme"
 )
 
-// old is a controller whose memory a new one may take.
+// old is a controller with memory that a new one may take.
 type old struct{ cc.Controller }
 
 // nothing is a configuration without parameters.
@@ -15,7 +15,7 @@ type nothing struct{}
 
 func (*nothing) Params(*scheme.Params) {}
 
-// around is what someone has put around a controller.
+// around wraps a controller.
 type around struct{ cc.Controller }
 
 // TestRebuild_ReusesOnlyOwnKind checks that a controller reuses only an old one of its own kind. A wrapper around

@@ -19,7 +19,7 @@ import (
 	"weir/core/unit"
 )
 
-// balanced is a switch with so many equal ports to address 2 and one program.
+// balanced is a switch with some equal ports to address 2 and one program.
 type balanced struct {
 	*dataplane.Switch
 	pool  packet.Pool
@@ -62,7 +62,7 @@ func newBalanced(t testing.TB, scheme dataplane.Scheme, rates []unit.Rate, given
 	return b
 }
 
-// send lets a packet of a flow in after a pause and returns the port that it waits at.
+// send sends a packet of a flow to the switch after a pause and returns the port that it waits at.
 func (b *balanced) send(flow uint32, pause unit.Time, bytes int32) int {
 	b.now += pause
 	p := b.pool.Get()
@@ -261,8 +261,8 @@ func TestTreeBalance_DoesNotAllocate(t *testing.T) {
 	}
 }
 
-// BenchmarkBalance: a packet through a leaf of 16 uplinks, to another leaf: 1000 flows, 1 µs apart, so that each of 1
-// ms begins a flowlet, or 64, which go on with theirs.
+// BenchmarkBalance measures a packet through a leaf of 16 uplinks, to another leaf: 1000 flows, 1 µs apart, so that
+// each of 1 ms begins a flowlet, or 64, which go on with theirs.
 func BenchmarkBalance(bench *testing.B) {
 	for _, flows := range []uint32{64, 1000} {
 		for _, s := range []dataplane.Scheme{ecmp.Scheme(), wecmp.Scheme(), letflow.Scheme(), drill.Scheme(), hula.Scheme(),
@@ -311,8 +311,8 @@ func through(a *dataplanetest.SingleSwitch, flow uint32) {
 	}
 }
 
-// TestBalanceContract: in place of forward, where one port leads everywhere, every balancer keeps the contract of
-// switches and drivers to the letter, with packets as fields and as bytes.
+// TestBalanceContract checks that in place of forward, where one port leads everywhere, every balancer keeps the
+// contract of switches and drivers to the letter, with packets as fields and as bytes.
 func TestBalanceContract(t *testing.T) {
 	for _, s := range []dataplane.Scheme{ecmp.Scheme(), wecmp.Scheme(), letflow.Scheme(), drill.Scheme(), hula.Scheme(),
 		conga.Scheme()} {

@@ -152,7 +152,7 @@ func TestMetersKeepTheirRates(t *testing.T) {
 			}
 		})
 	}
-	// in packets/s a packet is a token, whatever its length
+	// in packets/s a packet of any length is a token
 	m := NewSrTCM(unit.LinkRate{Packets: 4170}, 1, 0)
 	green := 0
 	for i := range 100_000 {

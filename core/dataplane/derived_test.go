@@ -8,8 +8,8 @@ import (
 	"weir/core/unit"
 )
 
-// TestDerivedTime: a derived time is the published one at a round trip of 100 us and where no round trip is known, and
-// in proportion to other round trips: a tenth and fifty times, too. A stated time stays.
+// TestDerivedTime checks that a derived time is the published one at a round trip of 100 us and where no round trip is
+// known. It is in proportion to other round trips: a tenth and fifty times, too. A stated time stays.
 func TestDerivedTime(t *testing.T) {
 	const us, published = unit.Microsecond, 500 * unit.Microsecond
 	for trip, want := range map[unit.Time]unit.Time{0: published, 100 * us: published, 10 * us: 50 * us,
@@ -36,7 +36,7 @@ func TestDerivedTime(t *testing.T) {
 	}
 }
 
-// TestDerivedTimeBounds: a file may state 0s, the derived time, and times from the minimum on.
+// TestDerivedTimeBounds checks that a file may state 0s, the derived time, and times from the minimum on.
 func TestDerivedTimeBounds(t *testing.T) {
 	for _, x := range []struct {
 		value unit.Time

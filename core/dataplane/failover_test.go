@@ -46,7 +46,7 @@ func uplinks(t *testing.T, s dataplane.Scheme, given ...string) *dataplanetest.S
 	return a
 }
 
-// flows sends a packet of each of so many flows at now, and returns by which port it has left.
+// flows sends a packet of each of n flows at now. It returns by which port each departs, and the count of each port.
 func flows(t *testing.T, a *dataplanetest.SingleSwitch, now unit.Time, n int) (ports []packet.PortID, count [6]int) {
 	t.Helper()
 	for i := range n {
@@ -153,7 +153,7 @@ func TestFailoverAllDown(t *testing.T) {
 	}
 }
 
-// TestFailoverFromTheStart: a program that is made while a link is down leaves its port out from the start.
+// TestFailoverFromTheStart checks that a program that is made while a link is down leaves its port out from the start.
 func TestFailoverFromTheStart(t *testing.T) {
 	a := uplinks(t, ecmp.Scheme())
 	a.SetDown(0, 3, true)

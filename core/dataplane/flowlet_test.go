@@ -7,7 +7,8 @@ import (
 	"weir/core/unit"
 )
 
-// TestFlowletsNormalize: flowlets that have ended are forgotten, and those that go on keep their port and their end.
+// TestFlowletsNormalize checks that flowlets that have ended are forgotten, and that those that go on keep their port
+// and their end.
 func TestFlowletsNormalize(t *testing.T) {
 	const gap = 10 * unit.Microsecond
 	f := dataplane.NewFlowlets(4, gap)

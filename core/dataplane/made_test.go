@@ -53,7 +53,7 @@ func TestSwitch_CountsMadePackets(t *testing.T) {
 	}
 }
 
-// copier has what comes in leave by both ports, and drops, behind that, what has a DSCP.
+// copier sends each packet by both ports, and then drops packets with a DSCP.
 type copier struct{ admitted []packet.Metadata }
 
 func (*copier) Name() string { return "copier" }

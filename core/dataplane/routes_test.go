@@ -72,7 +72,7 @@ func TestRoutesAreThoseOfTheTable(t *testing.T) {
 	}
 }
 
-// TestHostRoutes: the rules of routes to hosts make the same routes.
+// TestHostRoutes checks that the rules of routes to hosts make the same routes.
 func TestHostRoutes(t *testing.T) {
 	book := addresses(4) // the fourth over IPv6 only
 	paths := &packet.Paths{Class: []uint32{0, 1, 1, 2, 2}, Via: []uint32{0, 1, 0}, Sets: [][]packet.PortID{nil, {4, 5}},

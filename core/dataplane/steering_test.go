@@ -7,8 +7,8 @@ import (
 	"weir/core/unit"
 )
 
-// TestSteering_SubtractsEarlierShares: a port that was in group a all of the first second and a quarter of the next
-// three was there for a quarter of these.
+// TestSteering_SubtractsEarlierShares checks that earlier shares are subtracted: a port that was in group a all of the
+// first second and a quarter of the next three was there for a quarter of these.
 func TestSteering_SubtractsEarlierShares(t *testing.T) {
 	groups := func(a, b float64) []Occupancy { return []Occupancy{{"a", a}, {"b", b}} }
 	before := Steering{Events: 5, Lost: 1, Writes: 4, Busy: 40, Groups: groups(1, 0)}

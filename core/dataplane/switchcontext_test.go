@@ -62,7 +62,7 @@ func TestTargetsThatDoNotFit(t *testing.T) {
 		{0, packets(24), "", ""},
 	} {
 		t.Run(fmt.Sprint(x.rate, " ", x.buffer), func(t *testing.T) {
-			// A port that is ten times as fast, whose buffer holds less time, is not where queues stand.
+			// A port that is ten times as fast has a buffer for less time, so queues do not form there.
 			s := &dataplane.SwitchContext{Framing: packet.Framing{}, MaxFrame: 1514, Ports: []dataplane.Peer{
 				{To: "fast", Rate: unit.LinkRate{Bits: 10 * x.rate}, Buffer: x.buffer},
 				{To: "slow", Rate: unit.LinkRate{Bits: x.rate}, Buffer: x.buffer}}}

@@ -30,15 +30,15 @@ func (k keeps) Footprint() Footprint {
 	return f
 }
 
-// silent is a program that does not tell.
+// silent is a program that reports no footprint.
 type silent struct{}
 
 func (silent) Name() string { return "silent" }
 
 func (silent) Ingress(*Env, *packet.Packet) Verdict { return Accept }
 
-// What a switch takes is the sum of its programs' and its schedulers': pipeline and manager without the control plane,
-// state of all ports, and what a packet costs at one of them.
+// TestSwitch_SumsUsageOfPrograms checks that a switch's usage is the sum of its programs' and its schedulers'. It
+// counts pipeline and manager without the control plane, the state of all ports, and a packet's cost at one of them.
 func TestSwitch_SumsUsageOfPrograms(t *testing.T) {
 	for _, x := range []struct {
 		name     string

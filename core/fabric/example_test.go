@@ -8,7 +8,7 @@ import (
 	"weir/core/unit"
 )
 
-// sender sends one frame at time 0; receiver prints when it comes.
+// sender sends one frame at time 0; receiver prints when it arrives.
 type sender struct{ frame *packet.Packet }
 
 func (s *sender) Receive(unit.Time, packet.PortID, *packet.Packet) {}

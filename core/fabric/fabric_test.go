@@ -10,9 +10,8 @@ import (
 	"weir/core/unit"
 )
 
-// relay is a node for tests: it forwards what comes in at port i to port
-// route[i] in order of arrival, consumes what has no route, sends a given list
-// of packets at given times, and writes down what it sees.
+// relay is a node for tests. It forwards packets from port i to port route[i] in order of arrival, consumes packets
+// without a route, sends a given list of packets at given times, and logs what it sees.
 type relay struct {
 	name  string
 	pool  *packet.Pool
@@ -139,7 +138,7 @@ func TestArrivalTimes(t *testing.T) {
 	}
 }
 
-// TestPacketRateLink: a port in packets/s takes the same time for every size (P4-ABC §5.1: 4170 packets/s).
+// TestPacketRateLink checks that a port in packets/s takes the same time for every size (P4-ABC §5.1: 4170 packets/s).
 func TestPacketRateLink(t *testing.T) {
 	var pool packet.Pool
 	var got []unit.Time
@@ -155,8 +154,8 @@ func TestPacketRateLink(t *testing.T) {
 	}
 }
 
-// TestTieRule: the tie rule: at one time port free < NIC wake < arrival < timer. A frame that arrives at the very
-// instant at which the port becomes free finds the port's queue without the frame that leaves then.
+// TestTieRule checks the tie rule: at one time port free < NIC wake < arrival < timer. A frame that arrives at the very
+// instant at which the port becomes free finds the port's queue without the frame that departs then.
 func TestTieRule(t *testing.T) {
 	var pool packet.Pool
 	var log strings.Builder
@@ -186,8 +185,8 @@ mid 5000000 sends 3 at port 0, 0 wait
 	}
 }
 
-// mesh is a ring of relays with traffic both ways, loss and jitter, whose links
-// have different rates and delays, some of them 0.
+// mesh is a ring of relays with traffic both ways, loss and jitter. Its links have different rates and delays, some of
+// them 0.
 func mesh(seed uint64, n int, window unit.Time, pieces bool) (logs []string, f *Fabric, pool *packet.Pool) {
 	pool = &packet.Pool{}
 	logs, f = meshOf(seed, n, window, pieces, []*packet.Pool{pool}, nil)

@@ -108,7 +108,7 @@ func TestBetweenParts(t *testing.T) {
 	}
 }
 
-// TestImpossibleParts: parts that cannot be are refused.
+// TestImpossibleParts checks that impossible parts are refused.
 func TestImpossibleParts(t *testing.T) {
 	short := []Link{{From: 0, To: 1, Rate: inBits(unit.Gbps), Delay: unit.Nanosecond},
 		{From: 1, To: 2, Rate: inBits(unit.Gbps), Delay: unit.Microsecond}}

@@ -60,7 +60,7 @@ func TestSetRate(t *testing.T) {
 		{"a tenth", []rateChange{{4 * ms, 100 * unit.Kbps}}, [3]unit.Time{65 * ms, 165 * ms, 265 * ms}},
 		{"there and back", []rateChange{{4 * ms, 100 * unit.Kbps}, {14 * ms, unit.Mbps}}, [3]unit.Time{20 * ms, 30 * ms,
 			40 * ms}},
-		// the mistake of a second, mended: 80 s would be left of a frame at 125 bit/s
+		// the mistake of a second, corrected: 80 s would be left of a frame at 125 bit/s
 		{"a mistake, mended", []rateChange{{ms, 125}, {2 * ms, unit.Mbps}}, [3]unit.Time{11*ms + 999875*unit.Microsecond/1000,
 			21*ms + 999875*unit.Microsecond/1000, 31*ms + 999875*unit.Microsecond/1000}},
 		{"when a frame ends", []rateChange{{10 * ms, 10 * unit.Mbps}}, [3]unit.Time{11 * ms, 12 * ms, 13 * ms}},

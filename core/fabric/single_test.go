@@ -37,8 +37,8 @@ func TestSingleOrNot(t *testing.T) {
 	}
 }
 
-// selfLinked is a star of four nodes whose centre has a link to itself: what comes in goes there, and then back to its
-// sender. log returns what the centre saw.
+// selfLinked is a star of four nodes. Its centre has a link to itself: packets take it on arrival, and then return to
+// their senders. log returns what the centre saw.
 func selfLinked(t *testing.T, window unit.Time) (f *Fabric, log func() string) {
 	var pool packet.Pool
 	var seen []string

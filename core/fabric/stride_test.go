@@ -42,7 +42,7 @@ func TestStopIsAsked(t *testing.T) {
 	}
 }
 
-// source always has a frame, the same one: none arrives before the run is stopped.
+// source always has a frame, the same one: no frame arrives before the run is stopped.
 type source struct {
 	sent  *int
 	frame *packet.Packet

@@ -8,7 +8,8 @@ import (
 	"weir/core/unit"
 )
 
-// A watch samples from the warm-up's end or its own From on, and before its Until.
+// TestWatchSamples checks that a watch samples from the later of the warm-up's end and its own From, and before its
+// Until.
 func TestWatchSamples(t *testing.T) {
 	for _, c := range []struct {
 		from, until unit.Time
@@ -21,8 +22,8 @@ func TestWatchSamples(t *testing.T) {
 	}
 }
 
-// TestSelectionCheck: each impossible watch and onset is an error that names it. The network is a host, a switch and a
-// host. Ports 1 and 2 are the switch's.
+// TestSelectionCheck checks that each impossible watch and onset is an error that names it. The network is a host, a
+// switch and a host. Ports 1 and 2 are the switch's.
 func TestSelectionCheck(t *testing.T) {
 	n := &topology.Network{Nodes: []topology.Node{{Name: "a"}, {Name: "s", Switch: true}, {Name: "b"}},
 		Links: []topology.Link{{Ends: [2]int{0, 1}}, {Ends: [2]int{1, 2}}}}
@@ -57,7 +58,8 @@ func TestSelectionCheck(t *testing.T) {
 	}
 }
 
-// Counters that are added n times grow as if the same had been counted n more times. Delays keep their extremes.
+// TestAddRepeated checks that counters that are added n times grow as if the same had been counted n more times. Delays
+// keep their extremes.
 func TestAddRepeated(t *testing.T) {
 	var first, last, sum RankCounters
 	first.Sent.SentPackets, first.Received.DelayMin, first.Received.DelayMax = 5, 7, 9

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// deparseQuickly says whether refresh does p, and fails if it then differs from rewrite. plain says
-// that it should, but for payload and addresses.
+// deparseQuickly reports in quick whether refresh rewrites p in place, and fails if the result then differs from
+// rewrite's. plain reports whether it should, except for payload and addresses.
 func deparseQuickly(t *testing.T, p *Packet, b *Book) (plain, quick bool) {
 	t.Helper()
 	one, two := *p, *p
@@ -24,8 +24,8 @@ func deparseQuickly(t *testing.T, p *Packet, b *Book) (plain, quick bool) {
 		quick
 }
 
-// TestDeparseKeepsTheFrame: a foreign frame that gets an extension, or loses its end, keeps all the rest: MAC
-// addresses, IP options, TCP options and flags, payload.
+// TestDeparseKeepsTheFrame checks that a foreign frame that gets an extension, or loses its end, keeps all the rest:
+// MAC addresses, IP options, TCP options and flags, payload.
 func TestDeparseKeepsTheFrame(t *testing.T) {
 	b := book()
 	for _, version := range []uint8{4, 6} {

@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// What a frame takes of a line, by hand: ATM carries 48 bytes in 53 (ITU-T I.361, §2), PTM one byte more for each 64 or
-// part of them, and cake (tc-cake(8)) counts the bytes behind the Ethernet header, the overhead, and at least mpu.
+// TestLineFraming_CountsCellsAndOverhead checks the bytes of a line that a frame takes, by hand. ATM carries 48 bytes
+// in 53 (ITU-T I.361, §2), and PTM adds a byte for each 64 or part of them. The framing of cake (tc-cake(8)) counts the
+// bytes behind the Ethernet header, the overhead, and at least mpu.
 func TestLineFraming_CountsCellsAndOverhead(t *testing.T) {
 	for _, x := range []struct {
 		name           string

@@ -55,7 +55,7 @@ var (
 	a6, b6 = netip.MustParseAddr("fd00::1"), netip.MustParseAddr("fd00::2")
 )
 
-// TestIPv4ByHand: a header by hand: the well-known example of an IPv4 header checksum, b861.
+// TestIPv4ByHand checks a header by hand: the well-known example of an IPv4 header checksum, b861.
 func TestIPv4ByHand(t *testing.T) {
 	b, _ := hex.DecodeString("45000073000040004011b861c0a80001c0a800c7")
 	b = append(b, make([]byte, 0x73-20)...)
@@ -137,7 +137,7 @@ func TestUDPChecksum(t *testing.T) {
 			if v.ChecksumOK(pair[0], pair[1]) != pair[0].Is4() {
 				t.Errorf("%v: a datagram without checksum: %v", pair[0], !pair[0].Is4())
 			}
-			// look for data whose checksum is 0: it must be sent as ffff
+			// look for data with a checksum of 0: it must be sent as ffff
 			for x := range 1 << 16 {
 				be.PutUint16(u[8:], uint16(x))
 				be.PutUint16(u[4:], uint16(len(u)))
@@ -308,7 +308,7 @@ func TestTCPUnknownOptions(t *testing.T) {
 	}
 }
 
-// TestIPv4Options: IPv4 with options (RFC 791 §3.1: router alert, RFC 2113 §2.1).
+// TestIPv4Options checks IPv4 with options (RFC 791 §3.1: router alert, RFC 2113 §2.1).
 func TestIPv4Options(t *testing.T) {
 	h := DatagramHeader{TOS: 0x28, ID: 7, Fragment: DontFragment, TTL: 9, Protocol: 2, Src: a4, Dst: b4,
 		Options: []byte{0x94, 4, 0, 0, 1}}

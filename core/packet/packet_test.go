@@ -215,8 +215,8 @@ func TestBook_LookupKeepsFirstNumber(t *testing.T) {
 	}
 }
 
-// TestFlowHash: the flow's hash: golden values, and each of the 104 input bits changes each output bit about half of
-// the time.
+// TestFlowHash checks the flow's hash: golden values, and that each of the 104 input bits changes each output bit about
+// half of the time.
 func TestFlowHash(t *testing.T) {
 	for _, c := range []struct {
 		src, dst         Addr

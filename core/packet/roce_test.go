@@ -89,7 +89,7 @@ func wired(kind Kind, change func(p *Packet)) Packet {
 	return p
 }
 
-// TestRDMAByHand: every kind of packet, byte by byte, from UDP's header on and without the ICRC.
+// TestRDMAByHand checks every kind of packet, byte by byte, from UDP's header on and without the ICRC.
 func TestRDMAByHand(t *testing.T) {
 	for name, x := range map[string]struct {
 		p    Packet
@@ -165,7 +165,7 @@ func checkICRC(t *testing.T, frame []byte) {
 	}
 }
 
-// TestRDMAReturned: a header that the network sends back keeps the number of its transmission.
+// TestRDMAReturned checks that a header that the network sends back keeps the number of its transmission.
 func TestRDMAReturned(t *testing.T) {
 	for _, version := range []uint8{4, 6} {
 		t.Run(fmt.Sprint("IPv", version), func(t *testing.T) {

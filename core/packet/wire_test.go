@@ -128,8 +128,7 @@ func seedWire(f *testing.F) {
 	}
 }
 
-// carried leaves in p what a frame of its kind and protocol carries, and is false if there is no
-// such frame.
+// carried reduces p to what a frame of its kind and protocol carries. It returns false if there is no such frame.
 func carried(p *Packet, seq, ack int64) bool {
 	switch {
 	case p.Kind == Pause || p.Kind == Resume:
@@ -168,7 +167,7 @@ func carried(p *Packet, seq, ack int64) bool {
 	return true
 }
 
-// carriedRDMA leaves in p what RoCEv2 carries.
+// carriedRDMA reduces p to what RoCEv2 carries.
 func carriedRDMA(p *Packet, seq int64) {
 	p.Seq, p.Ack = p.Seq&PSNMask, p.Ack&PSNMask
 	switch p.Kind {
@@ -186,7 +185,7 @@ func carriedRDMA(p *Packet, seq int64) {
 	p.Payload = 0
 }
 
-// crossSwitch changes what a switch may change of p; the frame stays valid and says so.
+// crossSwitch changes what a switch may change of p, and checks that the frame stays valid and has the changes.
 func crossSwitch(t *testing.T, b *Book, p Packet, cut, turned bool) {
 	payload := p.Payload
 	p.TOS, p.HopLimit = ^p.TOS, p.HopLimit-1
@@ -276,7 +275,7 @@ func FuzzPacket_ParseNeverPanics(f *testing.F) {
 		if !bytes.Equal(p.Data, frame) {
 			t.Fatalf("nothing was changed, and % x became % x", frame, p.Data)
 		}
-		// another extension goes in, and the frame says so
+		// another extension is added, and the frame has it
 		if !p.SetExtension(0x7e, []byte{1, 2, 3}) {
 			return
 		}

@@ -68,7 +68,7 @@ func (c *every) Params(p *scheme.Params) {
 
 var everyScheme = scheme.Scheme{Name: "every", Doc: "has all kinds", Source: "Weir", Config: scheme.NewDefault[every]}
 
-// TestDefaults_FillFields: the defaults are in the fields.
+// TestDefaults_FillFields checks that the defaults are in the fields.
 func TestDefaults_FillFields(t *testing.T) {
 	want := every{Int: 3, Float: 0.5, Bool: true, Word: "each", Time: 5 * unit.Millisecond, Rate: 10 * unit.Kbps,
 		Share: 0.85, Size: 32 * unit.MB, Packets: 24, Length: unit.Length{Packets: 6},
@@ -211,7 +211,7 @@ func TestLimit_DescribesRangeAndNumber(t *testing.T) {
 	}
 }
 
-// ramp has parameters that must go together, of which one is required.
+// ramp has parameters that must be given together. One of them is required.
 type ramp struct{ Kmin, Kmax unit.Bytes }
 
 func (c *ramp) Params(p *scheme.Params) {
@@ -286,7 +286,8 @@ type configFunc func(p *scheme.Params)
 
 func (f configFunc) Params(p *scheme.Params) { f(p) }
 
-// TestBind_PanicsOnDeclarationMistakes: mistakes in a scheme's code are found when it is bound, or given its defaults.
+// TestBind_PanicsOnDeclarationMistakes checks that mistakes in a scheme's code are found when it is bound, or given its
+// defaults.
 func TestBind_PanicsOnDeclarationMistakes(t *testing.T) {
 	var x, y int
 	for name, f := range map[string]configFunc{

@@ -25,7 +25,8 @@ func init() {
 	Describe(func(x *inner) Kinds { return Kinds{&x.second: Past} })
 }
 
-// Kinds stand at the places of the fields, also where a field begins where the struct or the next field begins.
+// TestKindsOf checks that kinds are at the places of the fields, also where a field begins where the struct or the next
+// field begins.
 func TestKindsOf(t *testing.T) {
 	for _, x := range []struct {
 		of   reflect.Type
@@ -41,7 +42,8 @@ func TestKindsOf(t *testing.T) {
 	}
 }
 
-// Types are listed in the order of their names; those of the example are of another package.
+// TestDescribed_SortsTypesByName checks that types are listed in the order of their names. It omits the types of the
+// example, which is in another package.
 func TestDescribed_SortsTypesByName(t *testing.T) {
 	got := slices.DeleteFunc(Described(), func(x reflect.Type) bool { return x.PkgPath() != "weir/core/state" })
 	if !slices.Equal(got, []reflect.Type{reflect.TypeFor[inner](), reflect.TypeFor[outer]()}) {
@@ -49,7 +51,7 @@ func TestDescribed_SortsTypesByName(t *testing.T) {
 	}
 }
 
-// A type has one description, with rows for fields of its own only.
+// TestDescribeRefuses checks that a type has only one description, and rows only for fields of its own.
 func TestDescribeRefuses(t *testing.T) {
 	type stray struct{ At *int }
 	defer delete(descriptions, reflect.TypeFor[stray]())

@@ -2,7 +2,8 @@ package telemetry
 
 import "testing"
 
-// What a format lacks of what laws need: IFA has no count of bytes, relative nothing but loads.
+// TestFormat_ReportsMissingFields checks which fields that laws need are missing in a format. IFA has no count of
+// bytes, and relative has only loads.
 func TestFormat_ReportsMissingFields(t *testing.T) {
 	law := Time | TxBytes | Queue | Rate
 	for _, c := range []struct {

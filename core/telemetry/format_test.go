@@ -23,7 +23,7 @@ func someHop(i int) *Hop {
 		Sojourn: unit.Time(i) * unit.Nanosecond, Switch: uint32(i), Port: uint16(10 + i)}
 }
 
-// bytesOf is what a format takes of a frame after so many hops, by hand.
+// bytesOf returns how many bytes a format takes of a frame after the given number of hops, by hand.
 func bytesOf(format string, hops int) int32 {
 	switch format {
 	case "hpcc":
@@ -38,9 +38,9 @@ func bytesOf(format string, hops int) int32 {
 	return int32(4 + 4 + 40*hops) // ifa-ext
 }
 
-// What a packet asks for, what switches write, what comes back, and what of it counts in
-// frames. 18 hops: as many as there is room for have records, the others are missed: IFA tells how many,
-// HPCC's header up to 15 hops, INT and IOAM that there were some.
+// TestFormat_PushesUpToMaxHops checks the request of a packet, the records of switches, the answer, and how many of
+// their bytes count in frames. Of 18 hops, as many as there is room for have records, and the others are missed. IFA
+// reports their number, HPCC's header up to 15 hops, and INT and IOAM only that there were some.
 func TestFormat_PushesUpToMaxHops(t *testing.T) {
 	for _, profile := range Profiles {
 		if profile.Name == "relative" { // TestRelative_ReturnsMaxLoad
@@ -73,7 +73,7 @@ func TestFormat_PushesUpToMaxHops(t *testing.T) {
 	}
 }
 
-// checkAnswer makes an answer of p, which has passed 18 hops, and reads it.
+// checkAnswer turns p, which has passed 18 hops, into an answer, and reads it.
 func checkAnswer(t *testing.T, f *Format, p *packet.Packet) {
 	var r Records
 	if what, _ := f.ReadAnswer(p, &r); what != NoAnswer {
@@ -112,7 +112,7 @@ func checkAnswer(t *testing.T, f *Format, p *packet.Packet) {
 	}
 }
 
-// quantised is what of someHop comes back: nanoseconds, and the fields that there are.
+// quantised returns a hop of someHop as it is read back: whole nanoseconds, and only the fields of the format.
 func quantised(f *Format, h *Hop) Hop {
 	x := *h
 	x.Time--
@@ -128,8 +128,8 @@ func quantised(f *Format, h *Hop) Hop {
 	return x
 }
 
-// §6, upon congestion only: nothing but the indication, 8 bytes with its header, until a
-// congested switch makes room. Where the framing has telemetry already nothing grows.
+// TestIfCongested checks §6, upon congestion only: a packet has only the indication, 8 bytes with its header, until a
+// congested switch makes room for records. Where the framing includes telemetry, packets do not grow.
 func TestIfCongested(t *testing.T) {
 	for _, counted := range []bool{false, true} {
 		t.Run(fmt.Sprint("counted ", counted), func(t *testing.T) {
@@ -179,8 +179,8 @@ func TestIfCongested(t *testing.T) {
 	}
 }
 
-// Records of two ports of one switch are of two paths also where no other switch is congested. Before, HPCC's header
-// did not tell them apart, and a sender compared their counters.
+// TestIfCongestedPorts checks that records of two ports of one switch belong to two paths, also where no other switch
+// is congested. Otherwise a sender would compare their counters.
 func TestIfCongestedPorts(t *testing.T) {
 	for _, profile := range []string{"hpcc", "int-md"} {
 		f, paths := newFormat(t, profile), map[uint16]bool{}
@@ -214,7 +214,7 @@ func TestIfCongestedPorts(t *testing.T) {
 	}
 }
 
-// PINT: a packet carries the largest load, in one byte or two.
+// TestLoadCode checks PINT: a packet carries the largest load, in one byte or two.
 func TestLoadCode(t *testing.T) {
 	for base, bytes := range map[float64]int32{1.05: 8, 1.01: 8} {
 		t.Run(fmt.Sprint("base ", base), func(t *testing.T) {
@@ -245,7 +245,7 @@ func TestLoadCode(t *testing.T) {
 	}
 }
 
-// TestFormatRates: rate codes: the network's other rates take the three that are free.
+// TestFormatRates checks the codes of rates: the network's other rates take the three codes that are free.
 func TestFormatRates(t *testing.T) {
 	f := newFormat(t, "hpcc", 10*unit.Gbps, 40*unit.Gbps, 100*unit.Gbps)
 	if f.HPCC.Rates[5] != 10*unit.Gbps || f.HPCC.Rates[6] != 40*unit.Gbps || f.HPCC.Rates[7] != 0 {

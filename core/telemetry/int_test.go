@@ -10,9 +10,10 @@ import (
 	"weir/core/unit"
 )
 
-// The packets of the specification's examples, "Example with INT-MD over TCP" and "… in-between UDP header and
-// UDP payload", as they arrive at Switch3: node ID and queue occupancy of two hops (10 and 100 bytes, 11 and
-// 110), 6 of 8 hops remain. What the specification leaves open (addresses, ports, the values) is ours.
+// TestINTExamples checks the packets of the specification's examples, "Example with INT-MD over TCP" and "… in-between
+// UDP header and UDP payload", as they arrive at Switch3. They have node ID and queue occupancy of two hops (10 and 100
+// bytes, 11 and 110), and 6 of 8 hops remain. The test chooses what the specification leaves open (addresses, ports,
+// the values).
 func TestINTExamples(t *testing.T) {
 	a, b := netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("10.0.0.2")
 	book := packet.NewBook()
@@ -58,7 +59,7 @@ func TestINTExamples(t *testing.T) {
 					t.Errorf("hop %d is %+v, want %+v", i+1, *r.At(i), want)
 				}
 			}
-			// Switch3 as a transit hop: its record comes first, and the sender's instructions rule
+			// Switch3 as a transit hop: its record is the first, and the sender's instructions apply
 			if !f.PushRecord(&p, &Hop{Switch: 12, Queue: 120, Rate: unit.Gbps}) {
 				t.Fatal("not pushed")
 			}
@@ -70,9 +71,9 @@ func TestINTExamples(t *testing.T) {
 	}
 }
 
-// "Example with INT-MD including domain specific source-only metadata": the domain 0x5453 defines that the
-// source has 8 bytes of its own behind its record. Who knows that takes them off; a switch that does not know the
-// domain pads with ones to hop ML, and here there is nothing to pad.
+// TestINTSourceOnlyExample checks "Example with INT-MD including domain specific source-only metadata": the domain
+// 0x5453 defines that the source has 8 bytes of its own behind its record. A reader that knows the domain removes them.
+// A switch that does not know it pads with ones to hop ML, and this record needs no padding.
 func TestINTSourceOnlyExample(t *testing.T) {
 	stack, _ := hex.DecodeString("10080000" + "20000105" + "80005453" + "80004000" + "00000002" + "00000001" + "00000063" +
 		"a61af6b1" + "647d0000")
@@ -94,7 +95,7 @@ func TestINTSourceOnlyExample(t *testing.T) {
 	}
 }
 
-// TestINTTransit: rules of the specification for a transit hop, "INT-MD Metadata Header Format".
+// TestINTTransit checks the rules of the specification for a transit hop, "INT-MD Metadata Header Format".
 func TestINTTransit(t *testing.T) {
 	h := &Hop{Switch: 0xa, Port: 2, Queue: 5, Time: 9 * ns, Sojourn: 4 * ns, TxBytes: 1, Rate: unit.Gbps}
 	ones := "ffffffff"
@@ -124,7 +125,7 @@ func TestINTTransit(t *testing.T) {
 			}
 		})
 	}
-	// no room: M, and nothing else
+	// no room: only M is set
 	p, f := &packet.Packet{}, newFormat(t, "int-md")
 	full, _ := hex.DecodeString("10f30000" + "20001f09" + "80000000" + "00000000")
 	p.SetStack(packet.BehindTransport, append(full, make([]byte, packet.StackRoom-len(full))...))

@@ -7,9 +7,9 @@ import (
 	"weir/core/unit"
 )
 
-// plain is Unwrap of one path as Delta defines it: records are kept as they were made continuous, and every
-// difference is Delta's. Bytes begin so many wraps above 0 that they stay above it also where records go back: below,
-// a continuous number of bytes has another remainder by a Wraparound that is no power of two.
+// plain is Unwrap of one path as Delta defines it. It keeps records after they were made continuous, and every
+// difference is Delta's. Bytes begin many wraps above 0, so that they stay above it also where records go back. Below
+// 0, a continuous number of bytes has another remainder by a Wraparound that is no power of two.
 type plain struct {
 	hops []Hop
 	at   unit.Time
@@ -36,8 +36,8 @@ func (x *plain) unwrap(s Wraparound, now unit.Time, r []Hop) {
 	}
 }
 
-// Differences of fields as they came give what Delta gives of continuous ones, whatever happens between two records:
-// one or many wraps, records that were overtaken, counters that began anew, other rates, unknown bytes.
+// TestDifferencesOfFieldsAsTheyCame checks that differences of wrapped fields equal Delta's of continuous ones. Between
+// two records there are one or many wraps, overtaken records, restarts of counters, other rates, or unknown bytes.
 func TestDifferencesOfFieldsAsTheyCame(t *testing.T) {
 	hpcc, odd := NewHPCC(4), NewHPCC(3)
 	spans := map[string]Wraparound{"hpcc": hpcc.WrapSpan(), "hpcc, unit no power of two": odd.WrapSpan(),

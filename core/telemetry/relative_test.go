@@ -10,7 +10,7 @@ import (
 	"weir/core/unit"
 )
 
-// TestRelativeGolden: steps of 1/4096, to the nearest, from 1 to 65535.
+// TestRelativeGolden checks steps of 1/4096, to the nearest, from 1 to 65535.
 func TestRelativeGolden(t *testing.T) {
 	for _, x := range []struct {
 		load float64
@@ -29,9 +29,9 @@ func TestRelativeGolden(t *testing.T) {
 	}
 }
 
-// Asked, written by three switches, answered, read: the largest load, in 8 bytes with
-// its header, whatever the path. A path whose switches do not write is no answer; what
-// is damaged neither.
+// TestRelative_ReturnsMaxLoad checks that a request that three switches have written becomes an answer with the largest
+// load, in 8 bytes with its header, for any path. A path without writing switches gives no answer, and a damaged field
+// neither.
 func TestRelative_ReturnsMaxLoad(t *testing.T) {
 	f := newFormat(t, "relative")
 	p := &packet.Packet{Size: 1000}
@@ -77,9 +77,8 @@ func TestRelative_ReturnsMaxLoad(t *testing.T) {
 	}
 }
 
-// draft-miao §9.1: ports of 10 and 400 Gb/s that are loaded alike write the same
-// bytes, whatever they are called, have sent before, or what their clocks show. What each of
-// them has in HPCC's format tells them apart.
+// TestRelativeHidesCapacity checks draft-miao §9.1: ports of 25 and 400 Gb/s with the same load write the same bytes.
+// In HPCC's format their records differ.
 func TestRelativeHidesCapacity(t *testing.T) {
 	random := unit.NewRandom(3, "relative")
 	f, full := newFormat(t, "relative"), newFormat(t, "hpcc")

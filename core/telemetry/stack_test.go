@@ -13,7 +13,7 @@ import (
 	"weir/core/unit"
 )
 
-// goldenHop is a hop with a value of its own in every field, and a packet that leaves by it.
+// goldenHop returns a hop with a different value in every field, and a packet that departs by it.
 func goldenHop() (*packet.Packet, *Hop) {
 	p := &packet.Packet{HopLimit: 61, TOS: 0xb9}
 	p.Meta.In, p.Meta.Queue = 0x0102, 3
@@ -21,8 +21,8 @@ func goldenHop() (*packet.Packet, *Hop) {
 		Rate: 400 * unit.Gbps, Sojourn: 1000 * ns, Switch: 0x0a0b0c, Port: 0x0304}
 }
 
-// Every format byte by byte, worked out by hand from the figures: a packet that asks, and one hop.
-// 400 Gb/s is 40000·10^7: 0x7 and 0x9c40. 5.123456789 s are 0x13161bf15 ns.
+// TestStacksGolden checks every format byte by byte, by hand from the specifications' figures: a packet that requests
+// records, and one hop. 400 Gb/s is 40000·10^7: 0x7 and 0x9c40. 5.123456789 s are 0x13161bf15 ns.
 func TestStacksGolden(t *testing.T) {
 	word := "00102030405" + "7" + "9c40"
 	for _, c := range []struct {
@@ -68,8 +68,8 @@ func TestStacksGolden(t *testing.T) {
 	}
 }
 
-// TestCounter_KeepsRateAndBytes: the counter's word: exact for all rates of switches, within 1 in 13000 for others, and
-// modulo 2^44 bytes.
+// TestCounter_KeepsRateAndBytes checks that the counter's word is exact for all rates of switches, within 1 in 13000
+// for others, and modulo 2^44 bytes.
 func TestCounter_KeepsRateAndBytes(t *testing.T) {
 	for _, r := range []unit.Rate{0, 1, 65535, 10 * unit.Mbps, unit.Gbps, 10 * unit.Gbps, 25 * unit.Gbps, 400 * unit.Gbps,
 		1600 * unit.Gbps, 3 * 800 * unit.Gbps, 33_333_333_333, 655_355, 655_399, 9_223_372_036_854_775_807} {
@@ -92,7 +92,8 @@ func TestCounter_KeepsRateAndBytes(t *testing.T) {
 	decodeCounter(1<<64 - 2) // no panic, whatever a foreign node writes
 }
 
-// Values beyond a field: queues and times in the switch are the largest, bytes and seconds begin anew.
+// TestStackLimits checks values beyond a field: queues and times in the switch become the largest value, and bytes and
+// seconds wrap.
 func TestStackLimits(t *testing.T) {
 	for _, c := range []struct {
 		format string
@@ -131,8 +132,8 @@ func TestStackLimits(t *testing.T) {
 	}
 }
 
-// What a sender gets back differs from what switches wrote by less than a nanosecond, and by the rate's
-// rounding; the newest record of a packet is the last.
+// TestStacksQuantise checks that what a sender gets back differs from what switches wrote by less than a nanosecond,
+// and by the rate's rounding. The newest record of a packet is the last.
 func TestStacksQuantise(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for _, name := range []string{"int-md", "ioam", "ioam-gafni", "ifa-ext"} {
@@ -181,8 +182,8 @@ func checkQuantised(t *testing.T, f *Format, h, got *Hop) {
 	}
 }
 
-// What formats cannot have is an error: hops that no packet has room for, a time in the switch that no
-// record has, rates without a code.
+// TestFormat_SetShapeRejectsImpossibleShapes checks that shapes that a format cannot have are errors: hops that no
+// packet has room for, a time in the switch that no record has, rates without a code.
 func TestFormat_SetShapeRejectsImpossibleShapes(t *testing.T) {
 	for _, c := range []struct {
 		format  string
@@ -225,8 +226,8 @@ func TestFormat_SetShapeRejectsImpossibleShapes(t *testing.T) {
 
 var stacked = [...]string{"int-md", "ioam", "ioam-gafni", "ifa", "ifa-ext"}
 
-// Whatever stands in a packet's extensions, reading and writing neither fail nor leave
-// the room that there is; what is pushed into a stack that can be read is read back.
+// FuzzFormat_StaysWithinExtensionRoom checks for any extensions of a packet that reading and writing neither fail nor
+// exceed their room. A record that is pushed into a readable stack is read back.
 func FuzzFormat_StaysWithinExtensionRoom(f *testing.F) {
 	f.Add(uint8(0), []byte{5, 0, 0, 0}, uint8(0))
 	f.Add(uint8(7), make([]byte, 42), uint8(0))
@@ -279,8 +280,8 @@ func fuzzFormat(t *testing.T, x *Format, p *packet.Packet) {
 	}
 }
 
-// TestFormat_ReadsMicrosecondTimes: times of a trace in microseconds (RFC 9197 §5.3), as Linux writes them, are read as
-// such, and written rounded down.
+// TestFormat_ReadsMicrosecondTimes checks that times of a trace in microseconds (RFC 9197 §5.3), as Linux writes them,
+// are read as such, and written rounded down.
 func TestFormat_ReadsMicrosecondTimes(t *testing.T) {
 	f := newFormat(t, "ioam")
 	f.Microseconds = true
@@ -298,8 +299,8 @@ func TestFormat_ReadsMicrosecondTimes(t *testing.T) {
 	}
 }
 
-// RFC 9197 §4.4.2.5: a transit delay that does not fit into 31 bits sets the overflow bit, and the rest is 0: a value
-// of 80000000 hex. A reader takes any delay with the bit for the longest that fits.
+// TestTransitDelayOverflow checks RFC 9197 §4.4.2.5: a transit delay that does not fit into 31 bits sets the overflow
+// bit, and the rest is 0: a value of 80000000 hex. A reader takes any delay with the bit for the longest that fits.
 func TestTransitDelayOverflow(t *testing.T) {
 	for ns, want := range map[int64]uint32{-5: 0, 0: 0, 1<<31 - 1: 1<<31 - 1, 1 << 31: 1 << 31, 1 << 40: 1 << 31} {
 		if got := transitDelay(ns); got != want {
@@ -332,8 +333,8 @@ func TestOverflowStays(t *testing.T) {
 	}
 }
 
-// RFC 9197 §4.4.2.13: a record may end in an opaque snapshot with a length of its own, which is not in the node length.
-// The next record begins behind it.
+// TestOpaqueSnapshots checks RFC 9197 §4.4.2.13: a record may end in an opaque snapshot with a length of its own, which
+// is not in the node length. The next record begins behind it.
 func TestOpaqueSnapshots(t *testing.T) {
 	kind := uint32(1<<23 | 1<<(23-ioamOpaque))
 	b := binary.BigEndian.AppendUint16([]byte{0, 0}, IOAMNamespace)

@@ -56,8 +56,8 @@ func TestRecords_LimitHopsAndCountMissed(t *testing.T) {
 	}
 }
 
-// Worked out by hand from the figure, bit by bit. Hop 1: code 2 = 010; 1234567 ns =
-// 0x12d687; ⌊10⁶/512⌋ = 1953 = 0x007a1; ⌊123456/320⌋ = 385 = 0x181:
+// TestHPCCGolden checks the header bit by bit, by hand from the figure. Hop 1: code 2 = 010; 1234567 ns = 0x12d687;
+// ⌊10⁶/512⌋ = 1953 = 0x007a1; ⌊123456/320⌋ = 385 = 0x181:
 //
 //	010 00010010 11010110 10000111 | 00000000011110100001 | 00000000110000001
 //
@@ -111,8 +111,8 @@ func TestHPCCGolden(t *testing.T) {
 	}
 }
 
-// What a sender gets back differs from what the switch wrote by less than a unit, and
-// is never more (A6: 128 B and 80 B times the multiplier, 1 ns).
+// TestHPCC_RoundsDownByLessThanUnit checks that what a sender gets back differs from what the switch wrote by less than
+// a unit, and is never more (A6: 128 B and 80 B times the multiplier, 1 ns).
 func TestHPCC_RoundsDownByLessThanUnit(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {
@@ -201,7 +201,7 @@ func FuzzHPCC_RoundTripsRecords(f *testing.F) {
 			}
 			return
 		}
-		// emit(parse(b)) == b, where the header says something; the path is given by the last switch.
+		// emit(parse(b)) == b, where the header has hops. The last switch gives the path.
 		n := r.Len() + r.MissedHops()
 		again := make([]byte, HPCCBytes)
 		for i := range n {
@@ -225,7 +225,8 @@ func FuzzHPCC_RoundTripsRecords(f *testing.F) {
 	})
 }
 
-// A6: time wraps at 2²⁴ ns = 16.8 ms, bytes at 2²⁰·128 B = 134 MB times the multiplier.
+// TestWraparound_DeltaUnwrapsTimeAndBytes checks A6: time wraps at 2²⁴ ns = 16.8 ms, bytes at 2²⁰·128 B = 134 MB times
+// the multiplier. Delta reports whether the bytes can be known.
 func TestWraparound_DeltaUnwrapsTimeAndBytes(t *testing.T) {
 	f := NewHPCC(1)
 	s := f.WrapSpan()
@@ -268,8 +269,8 @@ func TestWraparound_DeltaUnwrapsTimeAndBytes(t *testing.T) {
 	}
 }
 
-// Through the codec and the unwrapper, a flow's records differ from the switch's by one
-// constant and less than a unit, over many wraps, whatever the gaps.
+// TestUnwrapper_KeepsConstantOffsetOverWraps checks that through the codec and the unwrapper a flow's records differ
+// from the switch's by one constant and less than a unit, over many wraps and for any gaps.
 func TestUnwrapper_KeepsConstantOffsetOverWraps(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	f := NewHPCC(4)
@@ -311,7 +312,7 @@ func TestUnwrapper_KeepsConstantOffsetOverWraps(t *testing.T) {
 			t.Fatalf("record %d: bytes are wrong by %d", i, d)
 		}
 	}
-	// One that was overtaken keeps its time.
+	// An overtaken record keeps its time.
 	read := func(now, at unit.Time, n uint64, id uint32) Hop {
 		clear(b)
 		f.Push(b, &Hop{Time: at, TxBytes: n, Rate: 100 * unit.Gbps, Switch: id})
@@ -334,7 +335,8 @@ func TestUnwrapper_KeepsConstantOffsetOverWraps(t *testing.T) {
 	u.Unwrap(now, &Records{}) // nothing happens
 }
 
-// After more than what the bytes' field can count, nobody knows how often it wrapped.
+// TestWrappedTwice checks that a record is a restart after more bytes than their field can count, since the number of
+// wraps is unknown.
 func TestWrappedTwice(t *testing.T) {
 	f := NewHPCC(1)
 	u := Unwrapper{Span: f.WrapSpan()}
@@ -379,7 +381,7 @@ func TestClock_NeverRunsBackwards(t *testing.T) {
 	}
 }
 
-// A7: base 1.05 takes 8 bits, the simulator's 1.01 two bytes; U = base^p / 512.
+// TestPINTGolden checks A7: base 1.05 takes 8 bits, the simulator's 1.01 two bytes; U = base^p / 512.
 func TestPINTGolden(t *testing.T) {
 	p := NewPINT(1.05)
 	if p.Bytes() != 1 || p.maxCode != 255 {
@@ -414,8 +416,8 @@ func TestPINTGolden(t *testing.T) {
 	}
 }
 
-// PINT §4.3: rounding at random keeps the mean of the exponent, and the load within one
-// step of the base.
+// TestPINTUnbiased checks PINT §4.3: rounding at random keeps the mean of the exponent, and the load within one step of
+// the base.
 func TestPINTUnbiased(t *testing.T) {
 	p := NewPINT(1.05)
 	for _, u := range []float64{0.1, 0.5, 0.95, 1, 1.7, 20} {
@@ -437,7 +439,7 @@ func TestPINTUnbiased(t *testing.T) {
 	}
 }
 
-// A7's formula, and its fixed point: packets back to back give 1, a queue q adds q/(B·T).
+// TestPortLoad checks A7's formula, and its fixed point: packets back to back give 1, a queue q adds q/(B·T).
 func TestPortLoad(t *testing.T) {
 	const base = 10 * us
 	rate := 100 * unit.Gbps // a BDP of 125 kB

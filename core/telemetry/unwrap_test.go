@@ -7,7 +7,7 @@ import (
 	"weir/core/unit"
 )
 
-// orders give the path of each record.
+// orders returns functions, by name, that give the path of each record.
 func orders(paths int) map[string]func(i int) uint32 {
 	random, turn := rand.New(rand.NewPCG(5, 6)), rand.New(rand.NewPCG(7, 8)).Perm(paths)
 	return map[string]func(i int) uint32{
@@ -22,8 +22,8 @@ func orders(paths int) map[string]func(i int) uint32 {
 	}
 }
 
-// Of more paths than there is room for, a sample is followed for long enough that its records can be compared: half of
-// its share at least, whatever order the paths come in. Each record that is compared is so with one of its own path.
+// TestMorePathsThanRoom checks that of more paths than there is room for, a sample is followed for long enough that its
+// records can be compared. At least half of its share can be, for any order of the paths.
 func TestMorePathsThanRoom(t *testing.T) {
 	for _, paths := range []int{65, 80, 256, 1024} {
 		for _, order := range []string{"in turn", "at random", "permuted"} {
@@ -49,8 +49,9 @@ func TestMorePathsThanRoom(t *testing.T) {
 	}
 }
 
-// A flow that leaves all of its paths is followed on its new ones after as many records as it had paths before, for
-// until then its rival may come again; on many new ones a place after the other, each within four rounds.
+// TestPathsThatAreGone checks that a flow that leaves all of its paths is followed on its new one after as many records
+// as it had paths before. Until then, a rival of an old path may return. With many new paths, it takes one place after
+// the other, each within four rounds.
 func TestPathsThatAreGone(t *testing.T) {
 	for _, c := range []struct {
 		name           string
@@ -87,7 +88,8 @@ func TestPathsThatAreGone(t *testing.T) {
 	}
 }
 
-// Where a format has switches and ports, two paths by the same switches are two, whose counters differ.
+// TestPathsByPorts checks that where a format has switches and ports, two paths by the same switches are two, with
+// different counters.
 func TestPathsByPorts(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -108,8 +110,9 @@ func TestPathsByPorts(t *testing.T) {
 	}
 }
 
-// TestFollowedPathsStay: a path is forgotten only for one that was seen twice since it was seen itself: with one path
-// more than there is room for, and all in turn, the followed ones stay, and each of their records can be compared.
+// TestFollowedPathsStay checks that a path is forgotten only for another one that was seen twice since the path was
+// seen itself. With one path more than there is room for, and all in turn, the followed ones stay, and each of their
+// records can be compared.
 func TestFollowedPathsStay(t *testing.T) {
 	var u Unwrapper
 	for i := range 20 * (MaxPaths + 1) {

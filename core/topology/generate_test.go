@@ -12,7 +12,7 @@ import (
 	"weir/core/unit"
 )
 
-// build makes a network of a family; a parameter that is not given has its default.
+// build returns a network of a family; a parameter that is not given has its default.
 func build(t *testing.T, name string, given map[string]any) (*Network, error) {
 	t.Helper()
 	for _, s := range Schemes() {
@@ -39,8 +39,7 @@ func build(t *testing.T, name string, given map[string]any) (*Network, error) {
 	return nil, nil
 }
 
-// shape counts hosts, switches and links, and how long the shortest paths from the
-// first host are: of so many links, so many hosts.
+// shape counts hosts, switches and links, and the hosts at each distance in links from the first host.
 func shape(n *Network) string {
 	hosts, switches := 0, 0
 	for _, x := range n.Nodes {
@@ -78,7 +77,7 @@ func shape(n *Network) string {
 	return fmt.Sprintf("%d hosts, %d switches, %d links, paths %v", hosts, switches, len(n.Links), count)
 }
 
-// Sizes and distances of every family: Al-Fares et al. §3 for the fat tree.
+// TestSchemes_MatchFamilySizes checks sizes and distances of every family: Al-Fares et al. §3 for the fat tree.
 func TestSchemes_MatchFamilySizes(t *testing.T) {
 	rate := unit.Rate(100) * unit.Gbps
 	for _, c := range []struct {
@@ -142,8 +141,8 @@ func TestSchemes_MatchFamilySizes(t *testing.T) {
 	}
 }
 
-// The fat tree is that of the benchmark's file, up to names: as many ports by node and
-// as many equal paths between hosts.
+// TestFatTreeIsThatOfTheFile checks that the fat tree equals the benchmark's file, up to names: as many ports by node
+// and as many equal paths between hosts.
 func TestFatTreeIsThatOfTheFile(t *testing.T) {
 	f, err := os.Open(filepath.FromSlash("../../study/bench/experiments/fat_k8_100g_1us.topo.txt"))
 	if err != nil {
@@ -257,7 +256,8 @@ func TestReadHTSim(t *testing.T) {
 	}
 }
 
-// A bundle has its links side by side, as radices count them: of half as many switches above. All of them are paths.
+// TestHTSimBundles checks that a bundle has parallel links, as radices count them, to half as many switches above. All
+// of them are paths.
 func TestHTSimBundles(t *testing.T) {
 	n, err := readHTSim(strings.NewReader(strings.NewReplacer("Radix_Down 2\nRadix_Up 2\nBundle 1",
 		"Radix_Down 4\nRadix_Up 4\nBundle 2", "Downlink_speed_Gbps 40\nRadix_Down 4",
@@ -283,7 +283,7 @@ func TestHTSimBundles(t *testing.T) {
 	}
 }
 
-// Whatever is in a .topo file, it is a valid network or an error with its place.
+// FuzzReadHTSim checks that any .topo file gives a valid network or an error with its place.
 func FuzzReadHTSim(f *testing.F) {
 	f.Add(leafSpineTiny)
 	f.Add(threeTiers)

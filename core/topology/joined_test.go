@@ -10,8 +10,8 @@ import (
 	"weir/core/unit"
 )
 
-// wired makes a network of hosts, named by lower-case letters, and switches, by upper-case ones. A word such as "aX" is
-// a link; a host's links are its NICs, in their order.
+// wired returns a network of hosts, named by lower-case letters, and switches, by upper-case ones. A word such as "aX"
+// is a link; a host's links are its NICs, in their order.
 func wired(links ...string) *Network {
 	n := &Network{}
 	node := map[byte]int{}
@@ -32,7 +32,8 @@ func wired(links ...string) *Network {
 	return n
 }
 
-// mixedNetwork has hosts of up to four links each, to switches and to other hosts, some of them side by side.
+// mixedNetwork returns a random network. Its hosts have up to four links each, to switches and to other hosts, some of
+// them parallel.
 func mixedNetwork(r *rand.Rand) *Network {
 	n := &Network{}
 	switches, hosts := r.IntN(5), 2+r.IntN(6)
@@ -89,7 +90,7 @@ func distances(n *Network, from end) map[end]int {
 	return found
 }
 
-// hostEnds lists the NICs of each host by the links that they are.
+// hostEnds returns the hosts, and the links that are the NICs of each.
 func hostEnds(n *Network) (hosts []int, ends map[int][]end) {
 	ends = map[int][]end{}
 	for node := range n.Nodes {
@@ -129,9 +130,9 @@ func checkPath(n *Network, from, to end, links []int) error {
 	return nil
 }
 
-// TestPathsEndAtNICs: in random networks of hosts with several links, also to each other, paths between NICs agree with
-// a search by links: CountHops, FindPath and FindPathByNumber have its length and end at the NIC. NearestPair is the
-// nearest pair, and AreJoined, ShareGroup and FindUnjoined agree with it.
+// TestPathsEndAtNICs checks that in random networks of hosts with several links, also to each other, paths between NICs
+// agree with a search by links. CountHops, FindPath and FindPathByNumber have its length and end at the NIC.
+// NearestPair is the nearest pair, and AreJoined, ShareGroup and FindUnjoined agree with it.
 func TestPathsEndAtNICs(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 39))
 	direct, apart := 0, 0
@@ -205,8 +206,8 @@ func checkNICs(t *testing.T, n *Network, routes *Routes, nics [2]int, ends [2]en
 	}
 }
 
-// checkHosts compares what Routes knows of pairs of hosts with the distances of their nearest NICs. It returns the
-// number of pairs without a path.
+// checkHosts compares the routes between pairs of hosts with the distances of their nearest NICs. It returns the number
+// of pairs without a path.
 func checkHosts(t *testing.T, n *Network, routes *Routes, hosts []int, nearest map[[2]int]int) (apart int) {
 	t.Helper()
 	c := routes.NewNICSelector()
@@ -258,7 +259,8 @@ func checkHosts(t *testing.T, n *Network, routes *Routes, hosts []int, nearest m
 	return apart
 }
 
-// Each pair of hosts has a path by its own links, whatever other pairs have.
+// TestRoutes_AreJoinedByOwnLinks checks that each pair of hosts has a path by its own links, independent of other
+// pairs.
 func TestRoutes_AreJoinedByOwnLinks(t *testing.T) {
 	for _, x := range []struct {
 		name   string
@@ -296,7 +298,8 @@ func TestRoutes_AreJoinedByOwnLinks(t *testing.T) {
 	}
 }
 
-// A flow whose direct link is down takes the NICs over the switch, and by a named NIC it arrives where that one leads.
+// TestDirectLinks checks that a flow takes the NICs over the switch when its direct link is down. By a named NIC it
+// arrives where that NIC leads. Flows by rail use both pairs equally.
 func TestDirectLinks(t *testing.T) {
 	n := wired("ab", "Xb", "Xa") // NICs: a by 0, a's second at X; b by 1, b's second at X
 	r := n.Routes()

@@ -10,8 +10,8 @@ import (
 	"weir/core/unit"
 )
 
-// Rail-optimised, with two planes, in two segments and two pods: how many links lie between GPUs, and in how many ways,
-// follows from where they are.
+// TestRails_HopsFollowGPUPositions checks that the places of two GPUs determine how many links lie between them, and in
+// how many ways. Networks have rails with planes, segments and pods, or leaves by server.
 func TestRails_HopsFollowGPUPositions(t *testing.T) {
 	for _, x := range []struct {
 		name  string
@@ -62,7 +62,7 @@ func TestRails_HopsFollowGPUPositions(t *testing.T) {
 	}
 }
 
-// Planes touch nowhere, whatever the numbers.
+// TestPlanesAreApart checks that only NICs of one plane have a path between each other.
 func TestPlanesAreApart(t *testing.T) {
 	n, err := build(t, "rails", map[string]any{"servers": 6, "gpus": 4, "spines": 3, "planes": 3, "segment": 2, "pods": 3,
 		"uplinks": 2, "rate": "100Gbps", "delay": "1us", "nvlink": "0bps"})
@@ -84,8 +84,8 @@ func TestPlanesAreApart(t *testing.T) {
 	}
 }
 
-// A torus' longest path is half of each dimension, and a mesh's all of it; every switch has two
-// neighbours in a dimension of three or more, one in a dimension of two.
+// TestTorus_MatchesDiameterAndDegree checks that a torus' longest path is half of each dimension, and a mesh's all of
+// it. Every switch has two neighbours in a dimension of three or more, one in a dimension of two.
 func TestTorus_MatchesDiameterAndDegree(t *testing.T) {
 	for _, x := range []struct {
 		x, y, z int
@@ -118,8 +118,8 @@ func TestTorus_MatchesDiameterAndDegree(t *testing.T) {
 	}
 }
 
-// A dragonfly's longest path has three links between switches; every switch has its share of the links between groups,
-// and every pair of groups equally many (Kim et al., §3.1).
+// TestDragonfly_JoinsGroupsEvenly checks that a dragonfly's longest path has three links between switches. Every switch
+// has its share of the links between groups, and every pair of groups equally many (Kim et al., §3.1).
 func TestDragonfly_JoinsGroupsEvenly(t *testing.T) {
 	for _, x := range []struct{ g, a, p, h, sets int }{
 		{9, 4, 2, 2, 1}, {33, 8, 4, 4, 1}, {5, 4, 2, 2, 2}, {3, 4, 1, 1, 2}, {2, 2, 1, 3, 6}, {1, 5, 1, 0, 0},
@@ -168,7 +168,7 @@ func TestDragonfly_JoinsGroupsEvenly(t *testing.T) {
 	}
 }
 
-// NICs have numbers and addresses of their own, and routes lead to each.
+// TestNICs checks that NICs have numbers and addresses of their own, and that routes lead to each.
 func TestNICs(t *testing.T) {
 	n := &Network{Nodes: []Node{{Name: "a"}, {Name: "s", Switch: true}, {Name: "b"}, {Name: "z", Switch: true},
 		{Name: "c"}}}
@@ -216,8 +216,8 @@ func TestNICs(t *testing.T) {
 	}
 }
 
-// Each choice: a hash spreads flows over the nearest pairs, in turn is exactly even, a rail keeps its number, a named
-// NIC is taken, and what is not possible is said.
+// TestNICSelector_ChoosesByGivenMethod checks each choice. A hash spreads flows over the nearest pairs, and in turn is
+// exactly even. Both NICs of a pair have the same number. A named NIC is taken, and an impossible one is an error.
 func TestNICSelector_ChoosesByGivenMethod(t *testing.T) {
 	n, err := build(t, "rails", map[string]any{"servers": 2, "gpus": 2, "spines": 1, "planes": 4, "rate": "100Gbps",
 		"delay": "1us"})

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// Ranges of numbers mean each number in them and nothing else; everything else is as in package path.
+// TestMatchName_MatchesRangesOfNumbers checks that a range of numbers matches exactly the numbers in it. Everything
+// else is as in package path.
 func TestMatchName_MatchesRangesOfNumbers(t *testing.T) {
 	for _, x := range []struct {
 		pattern, matches string // of those below
@@ -32,7 +33,7 @@ func TestMatchName_MatchesRangesOfNumbers(t *testing.T) {
 	}
 }
 
-// A range matches the numbers that it says, whatever they are.
+// FuzzMatchName_MatchesNumbersInRange checks that any range matches exactly its numbers.
 func FuzzMatchName_MatchesNumbersInRange(f *testing.F) {
 	f.Add(0, 15, 7, "h", "")
 	f.Fuzz(func(t *testing.T, low, high, n int, before, after string) {
@@ -47,7 +48,8 @@ func FuzzMatchName_MatchesNumbersInRange(f *testing.F) {
 	})
 }
 
-// What a range says and no name has is found, range by range; what has no range lacks nothing.
+// TestFindAbsent_FindsMissingRangeNumbers checks that numbers of a range without a name are found, range by range. A
+// pattern without a range has no missing ones.
 func TestFindAbsent_FindsMissingRangeNumbers(t *testing.T) {
 	names := strings.Fields("h0 h1 h2 h3 h5 h15 h16 leaf0 leaf1 leaf10 r0h0 r0h1 r1h0")
 	for _, x := range []struct{ pattern, absent, there string }{
@@ -72,7 +74,7 @@ func TestFindAbsent_FindsMissingRangeNumbers(t *testing.T) {
 	}
 }
 
-// A range that ends before it begins is told.
+// TestFindBackwardRange_FindsReversedRange checks that a range that ends before it begins is found.
 func TestFindBackwardRange_FindsReversedRange(t *testing.T) {
 	for pattern, want := range map[string]string{"h[3-0]": "3-0", "h[0-3,15-8]": "15-8", "h[0-3]": "", "[b-a]": "",
 		"h*": ""} {

@@ -9,11 +9,11 @@ import (
 	"weir/core/unit"
 )
 
-// links are those of generated networks here.
+// plain has the links of the networks in this test.
 var plain = linkSettings{Rate: unit.LinkRate{Bits: unit.Gbps}, Delay: unit.Microsecond}
 
-// The routes of a fat tree are those that a search finds, switch by switch and host by host, and of what is no fat tree
-// those of the search: with a link less, with one twice, with a switch beside.
+// TestRoutesOfStructure checks that the routes of a fat tree equal a search's, switch by switch and host by host. Other
+// networks have the routes of the search: other families, and a fat tree with a missing or a double link.
 func TestRoutesOfStructure(t *testing.T) {
 	type network struct {
 		name string
@@ -66,7 +66,7 @@ func TestRoutesOfStructure(t *testing.T) {
 	}
 }
 
-// checkRoutes compares a network's routes with those of a search.
+// checkRoutes compares a network's routes with the routes of a search.
 func checkRoutes(t *testing.T, n *Network) {
 	got := n.Routes()
 	lasts := make([]int, 1+n.CountClasses())
@@ -91,7 +91,7 @@ func checkRoutes(t *testing.T, n *Network) {
 	}
 }
 
-// TestRoutesAreShared: switches with the same table share it.
+// TestRoutesAreShared checks that switches with the same table share it.
 func TestRoutesAreShared(t *testing.T) {
 	n, err := fatTree{linkSettings: plain, K: 16, Tiers: 3, Oversubscription: 1}.buildNetwork()
 	if err != nil {

@@ -55,8 +55,8 @@ func mustRead(t testing.TB, text string) *Network {
 	return n
 }
 
-// TestReadHPCCPaperTree: the counts of the HPCC paper's topology, and its longest base RTT for 1000 B packets as that
-// simulator computes it (both directions' delays, one direction's transmissions): 12240 ns.
+// TestReadHPCCPaperTree checks the counts of the HPCC paper's topology, and its longest base RTT for 1000 B packets as
+// that simulator computes it (both directions' delays, one direction's transmissions): 12240 ns.
 func TestReadHPCCPaperTree(t *testing.T) {
 	n := mustRead(t, hpccTree())
 	if len(n.Nodes) != 376 || len(n.Links) != 480 || n.Nodes[319].Name != "h319" || n.Nodes[320] != (Node{"s320", true}) {
@@ -95,7 +95,7 @@ func TestReadHPCCPaperTree(t *testing.T) {
 	}
 }
 
-// The tree of bench/experiments: 128 hosts, 80 switches, k = 8; the 128 flows of 2 MB
+// TestReadHPCCBenchTree checks the tree of bench/experiments: 128 hosts, 80 switches, k = 8. The 128 flows of 2 MB
 // there cross it in 2,904,000 packet-hops, acknowledgements included.
 func TestReadHPCCBenchTree(t *testing.T) {
 	data, err := os.ReadFile("../../study/bench/experiments/fat_k8_100g_1us.topo.txt")
@@ -163,7 +163,7 @@ func TestReadHPCCErrors(t *testing.T) {
 		{"3 1 2\n2\n0 2 1Gbps 1 0\n", "net.txt:3:11: "},
 		{"3 1 2\n2\n0 2 1Gbps 1us 1\n", `net.txt:3:15: the error rate is "1"`},
 		{"3 1 2\n2\n0 2 1Gbps 1us NaN\n", "net.txt:3:15: the error rate"},
-		// The HPCC simulator ignores what follows the announced links; here it is an error beside the network.
+		// The HPCC simulator ignores what follows the announced links; ReadHPCC returns an error and the network.
 		{"3 1 1\n2\n0 2 1Gbps 1us 0\n1 2 1Gbps 1us 0\n", `net.txt:4:1: "1" follows the last entry`},
 	} {
 		t.Run(cmp.Or(c.text, "empty"), func(t *testing.T) {
@@ -174,7 +174,7 @@ func TestReadHPCCErrors(t *testing.T) {
 			}
 		})
 	}
-	// An unreadable file is an error wherever reading stops.
+	// An unreadable file is an error at any place where reading stops.
 	const text = "2 1 1\n1\n0 1 1Gbps 1us 0\n"
 	for cut := range len(text) + 1 {
 		r := io.MultiReader(strings.NewReader(text[:cut]), iotest.ErrReader(iotest.ErrTimeout))
@@ -185,7 +185,7 @@ func TestReadHPCCErrors(t *testing.T) {
 	}
 }
 
-// TestReadHPCCAllErrors: all links that are wrong are reported at once if each has a line of its own.
+// TestReadHPCCAllErrors checks that all links that are wrong are reported at once if each has a line of its own.
 func TestReadHPCCAllErrors(t *testing.T) {
 	for _, c := range []struct {
 		text string
@@ -214,9 +214,9 @@ func TestReadHPCCAllErrors(t *testing.T) {
 	}
 }
 
-// The files of ns3-datacenter announce their top-of-rack switches between switches and links, and
-// some two rates; a rate without a unit is in bit/s there, with a decimal point or without. The
-// network is that of a first line with three numbers.
+// TestReadHPCCHeaders checks the first lines of ns3-datacenter's files. They announce their top-of-rack switches
+// between switches and links, and some two rates. A rate without a unit is in bit/s there, with a decimal point or
+// without. The network is the same as with a first line of three numbers.
 func TestReadHPCCHeaders(t *testing.T) {
 	const rest = "2\n0 2 100Gbps 1us 0\n1 2 25Gbps 1us 0.5\n"
 	want, err := ReadHPCC(strings.NewReader("3 1 2\n"+rest), "net.txt")
@@ -285,8 +285,8 @@ func FuzzReadHPCC(f *testing.F) {
 	})
 }
 
-// randomNetwork has up to 8 switches with random, also parallel, links, and up to
-// 8 hosts at them; some parts may be apart, some hosts without a link.
+// randomNetwork returns up to 8 switches with random, also parallel, links, and up to 8 hosts at them. Some parts may
+// be apart, some hosts without a link.
 func randomNetwork(r *rand.Rand) *Network {
 	n := &Network{}
 	switches, hosts := 1+r.IntN(8), r.IntN(9)
@@ -315,9 +315,9 @@ func randomNetwork(r *rand.Rand) *Network {
 	return n
 }
 
-// Routes has exactly the ports that an all-pairs computation (Floyd and Warshall,
-// over switches only) finds on shortest paths; CountHops and FindPath have the lengths, and of
-// equal paths FindPath has that of the lowest ports.
+// TestRoutesAreTheShortestPaths checks that Routes has exactly the ports that an all-pairs computation (Floyd and
+// Warshall, over switches only) finds on shortest paths. CountHops and FindPath have the lengths, and of equal paths
+// FindPath has the one of the lowest ports.
 func TestRoutesAreTheShortestPaths(t *testing.T) {
 	const far = 1 << 20
 	r := rand.New(rand.NewPCG(4, 2))
@@ -385,7 +385,7 @@ func TestRoutesAreTheShortestPaths(t *testing.T) {
 	}
 }
 
-// TestRoutes_JoinHostsWithoutSwitch: two hosts on one cable need no switch.
+// TestRoutes_JoinHostsWithoutSwitch checks that two hosts on one cable need no switch.
 func TestRoutes_JoinHostsWithoutSwitch(t *testing.T) {
 	n := &Network{Nodes: []Node{{"a", false}, {"b", false}, {"c", false}},
 		Links: []Link{{Ends: [2]int{1, 0}, Rate: unit.LinkRate{Bits: 1}}}}
@@ -399,7 +399,7 @@ func TestRoutes_JoinHostsWithoutSwitch(t *testing.T) {
 	}
 }
 
-// TestNetwork_AddressesAreUnique: node i has Addr i+1, 10.0.0.0 + i+1 and fd00:: + i+1, all different.
+// TestNetwork_AddressesAreUnique checks that node i has Addr i+1, 10.0.0.0 + i+1 and fd00:: + i+1, all different.
 func TestNetwork_AddressesAreUnique(t *testing.T) {
 	n := &Network{Nodes: make([]Node, 70000)}
 	book := n.Addresses()
@@ -529,7 +529,7 @@ func ExampleNetwork_Routes() {
 	// s5 reaches 10.0.0.2 by ports [1]
 }
 
-// TestReadHPCCTooManyLinks: there may be several links of a pair, and of a host, up to a number.
+// TestReadHPCCTooManyLinks checks that there may be several links of a pair, and of a host, up to a number.
 func TestReadHPCCTooManyLinks(t *testing.T) {
 	var hosts, star strings.Builder
 	for i := 1; i <= 257; i++ {

@@ -17,8 +17,8 @@ func tree(t *testing.T, family string, v map[string]any) *Network {
 	return n
 }
 
-// Al-Fares et al. 2008 §3: k pods of k/2 edge and k/2 aggregation switches, (k/2)² cores;
-// P4TE §3.1, figure 1: leaves have /112, pods /96.
+// TestFindTree_FindsTiersAndPlan checks Al-Fares et al. 2008 §3: k pods of k/2 edge and k/2 aggregation switches,
+// (k/2)² cores. It also checks P4TE §3.1, figure 1: leaves have /112, pods /96.
 func TestFindTree_FindsTiersAndPlan(t *testing.T) {
 	n := tree(t, "fat_tree", map[string]any{"k": 4, "rate": 10 * unit.Gbps, "delay": unit.Microsecond})
 	x, err := n.FindTree()
@@ -68,7 +68,7 @@ func TestFindTree_FindsTiersAndPlan(t *testing.T) {
 			t.Errorf("%s: %d ports up, %d down, downward table %v; want %d, %d, prefixes of %d bits", node.Name, len(x.Up[i]),
 				len(x.Down[i]), routes, up, down, bits)
 		}
-		// whatever the table leads down to is on the shortest path there
+		// each route down is the shortest path to the hosts of its prefix
 		for _, r := range routes {
 			for host := range n.Nodes {
 				if x.Tier[host] == 0 && r.Prefix.Contains(book.V6(packet.Addr(host+1))) {

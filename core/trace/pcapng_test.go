@@ -12,8 +12,7 @@ import (
 	"weir/core/unit"
 )
 
-// exact is a file with two interfaces and some frames, the second one at the last
-// picosecond that there is.
+// exact returns a file with two interfaces and some frames. The second frame is at the last possible picosecond.
 func exact() ([]byte, []Frame) {
 	b := AppendSection(nil, "weir", "a comment")
 	b = AppendInterface(AppendInterface(b, "s1->a"), "a->s1 in")
@@ -54,8 +53,8 @@ func frames(b []byte) (out []Frame, err error) {
 	}
 }
 
-// What is written is read again, to the picosecond; draft-ietf-opsawg-pcapng §4.1 to §4.3
-// give the bytes.
+// TestFrameReader_RoundTripsExactFrames checks that what is written is read again, to the picosecond;
+// draft-ietf-opsawg-pcapng §4.1 to §4.3 give the bytes.
 func TestFrameReader_RoundTripsExactFrames(t *testing.T) {
 	b, want := exact()
 	got, err := frames(b)
@@ -89,7 +88,7 @@ func unhex(t *testing.T, s string) []byte {
 	return b
 }
 
-// TestDamagedFrames: damage is an error that names the offset.
+// TestDamagedFrames checks that damage is an error that names the offset.
 func TestDamagedFrames(t *testing.T) {
 	b, _ := exact()
 	for n := range b {
@@ -134,7 +133,7 @@ type severed struct{}
 
 func (severed) Read([]byte) (int, error) { return 0, errSevered }
 
-// Whatever is read is written in the same way again.
+// FuzzFrameReader_RoundTripsFrames checks that frames that can be read are the same after writing and reading.
 func FuzzFrameReader_RoundTripsFrames(f *testing.F) {
 	b, _ := exact()
 	f.Add(b)

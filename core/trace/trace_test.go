@@ -26,8 +26,8 @@ func collector(sinks ...Sink) *Collector {
 		Sinks: sinks})
 }
 
-// Events come out by time, node, and order within the node, once they are before
-// the time of Flush; what is not traced does not, nor what comes after EndAt.
+// TestCollector_FlushesEventsInOrder checks that events come out by time, node, and order within the node, once they
+// are before the time of Flush. Events of untraced ports do not, nor events after EndAt.
 func TestCollector_FlushesEventsInOrder(t *testing.T) {
 	var got list
 	c := collector(&got)
@@ -62,7 +62,7 @@ func TestCollector_FlushesEventsInOrder(t *testing.T) {
 	}
 }
 
-// TestNoPort: a drop that has no port is recorded if the switch has a traced one.
+// TestNoPort checks that a drop that has no port is recorded if the switch has a traced one.
 func TestNoPort(t *testing.T) {
 	var got list
 	c := collector(&got)
@@ -81,7 +81,7 @@ func (f *failing) Write(*Record) error {
 	return fmt.Errorf("disk full")
 }
 
-// A sink's error stays, and nothing is written after it.
+// TestSinkFails checks that a sink's error persists, and that no record is written after it.
 func TestSinkFails(t *testing.T) {
 	var f failing
 	c := collector(&f)
@@ -94,7 +94,7 @@ func TestSinkFails(t *testing.T) {
 	}
 }
 
-// TestNoFrame: a packet of the wrong kind for wire form is an error, not a hole.
+// TestNoFrame checks that a packet of the wrong kind for wire form is an error, not a hole.
 func TestNoFrame(t *testing.T) {
 	c := NewCollector(Config{Nodes: []string{"a"}, Ports: []Port{{"a->b", 0, true}}, Book: packet.NewBook(), Frames: true})
 	c.Observe(Event{Kind: Transmit}, &packet.Packet{Src: 9, Version: 4})
@@ -129,7 +129,7 @@ func sample() []Record {
 	}
 }
 
-// TestText_RoundTripsRecords: the text form, line by line, and back.
+// TestText_RoundTripsRecords checks the text form, line by line, and back.
 func TestText_RoundTripsRecords(t *testing.T) {
 	var b strings.Builder
 	w := NewText(&b, []string{"client0->s1", "s1->server"})
@@ -150,7 +150,7 @@ func TestText_RoundTripsRecords(t *testing.T) {
 	}
 }
 
-// TestTextErrors: an error names line and column.
+// TestTextErrors checks that an error names line and column.
 func TestTextErrors(t *testing.T) {
 	good := string(AppendText(nil, &sample()[1]))
 	for _, c := range []struct{ line, want string }{
@@ -178,7 +178,7 @@ func TestTextErrors(t *testing.T) {
 	}
 }
 
-// What can be read is written as it was read.
+// FuzzParseText_RoundTripsRecords checks that a line that can be read is the same record after writing and reading.
 func FuzzParseText_RoundTripsRecords(f *testing.F) {
 	for _, r := range sample() {
 		f.Add(string(AppendText(nil, &r)))
@@ -196,7 +196,7 @@ func FuzzParseText_RoundTripsRecords(f *testing.F) {
 	})
 }
 
-// Each part of a filter, alone and together.
+// TestFilter_MatchesEachCriterion checks each criterion of a filter, by itself and with others.
 func TestFilter_MatchesEachCriterion(t *testing.T) {
 	for _, c := range []struct {
 		f    Filter
@@ -228,7 +228,7 @@ func TestFilter_MatchesEachCriterion(t *testing.T) {
 	}
 }
 
-// TestSummaryQueue: the mean queue is weighted with time: 1 packet for 2 s and 4 for 1 s are 2 packets.
+// TestSummaryQueue checks that the mean queue is weighted with time: 1 packet for 2 s and 4 for 1 s are 2 packets.
 func TestSummaryQueue(t *testing.T) {
 	var s Summary
 	for _, x := range [][2]int64{{0, 1}, {2, 4}, {3, 0}} {
@@ -240,8 +240,8 @@ func TestSummaryQueue(t *testing.T) {
 	}
 }
 
-// A flow's bytes are those at the port that has most of them, not those of all ports
-// on its way.
+// TestSummaryFlow checks that a flow's bytes are counted at the port that has most of them, not at all ports on its
+// way.
 func TestSummaryFlow(t *testing.T) {
 	var s Summary
 	for i := range 10 {

@@ -46,7 +46,7 @@ func TestArrivals_MatchesMap(t *testing.T) {
 	}
 }
 
-// TestArrivals_Memory: memory of the caller is used until it is full.
+// TestArrivals_Memory checks that memory of the caller is used until it is full.
 func TestArrivals_Memory(t *testing.T) {
 	var memory [4]uint64
 	a := NewArrivals(memory[:])

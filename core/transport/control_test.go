@@ -81,8 +81,8 @@ func TestControl_TimerRunsWhenDue(t *testing.T) {
 	}
 }
 
-// TestControl_ReductionsByNacks: one reduction a round trip: any loss that the controller reduces for counts, the end
-// of a recovery does not. With nacks other than loss a NACK never reduces.
+// TestControl_ReductionsByNacks checks that there is one reduction a round trip. Any loss that the controller reduces
+// for counts; the end of a recovery does not. With nacks other than loss a NACK never reduces.
 func TestControl_ReductionsByNacks(t *testing.T) {
 	const rtt = 100
 	k := &scripted{decision: cc.Decision{NextTimer: unit.Never}}
@@ -120,8 +120,8 @@ func (c *reducing) OnLoss(now unit.Time, l cc.Loss) {
 	}
 }
 
-// TestControl_WarningLeavesGateOpen: a warning that the controller does not respond to leaves the gate open for losses,
-// unless ShutsGate.
+// TestControl_WarningLeavesGateOpen checks that a warning that the controller does not respond to leaves the gate open
+// for losses, unless ShutsGate.
 func TestControl_WarningLeavesGateOpen(t *testing.T) {
 	const rtt = 100
 	for _, x := range []struct {
@@ -154,8 +154,8 @@ func TestControl_WarningLeavesGateOpen(t *testing.T) {
 	}
 }
 
-// TestPacer_ExtendedGapFollowsRate: with ExtendGap the gap after the latest packet follows the rate in proportion,
-// unless a rate is missing.
+// TestPacer_ExtendedGapFollowsRate checks that with ExtendGap the gap after the latest packet follows the rate in
+// proportion, unless a rate is missing.
 func TestPacer_ExtendedGapFollowsRate(t *testing.T) {
 	p := Pacer{}
 	p.ExtendGap(100, 40)

@@ -43,7 +43,8 @@ func TestDeliveries_Sample(t *testing.T) {
 	}
 }
 
-// TestDeliveries_ApplicationLimit: the limit of the application lasts until all that was in flight is delivered.
+// TestDeliveries_ApplicationLimit checks that the limit of the application lasts until all that was in flight is
+// delivered.
 func TestDeliveries_ApplicationLimit(t *testing.T) {
 	d := Deliveries{Delivered: 5}
 	d.LimitByApplication(3)

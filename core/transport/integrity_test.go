@@ -12,7 +12,7 @@ import (
 	"weir/core/telemetry"
 )
 
-// ends are the two ends of a flow whose feedback is sealed.
+// ends returns the two ends of a flow with sealed feedback.
 func ends(t testing.TB, f *Flow, key string) (*TelemetryRequester, *TelemetryResponder) {
 	t.Helper()
 	a := TelemetryOptions{When: AskPacket, Integrity: IntegrityKeyed, Key: key}
@@ -166,8 +166,8 @@ func TestReplayedFeedback(t *testing.T) {
 	}
 }
 
-// FuzzSeal_RefusesAnyChange: whatever differs from what the receiver has sealed, in what is read, is
-// refused and changes nothing.
+// FuzzSeal_RefusesAnyChange checks that any difference from what the receiver has sealed, in what is read, is refused
+// and changes no state.
 func FuzzSeal_RefusesAnyChange(f *testing.F) {
 	f.Add(uint8(0), uint16(0), uint8(1), int64(0))
 	f.Add(uint8(5), uint16(44), uint8(0xff), int64(-1))
@@ -253,8 +253,8 @@ func TestSeal_DoesNotAllocate(t *testing.T) {
 	}
 }
 
-// BenchmarkSeal is what an acknowledgement with HPCC's 42 bytes costs at the receiver,
-// BenchmarkGenuine with that at the sender.
+// BenchmarkSeal measures what an acknowledgement with HPCC's 42 bytes costs at the receiver. BenchmarkGenuine is the
+// same at the sender.
 func BenchmarkSeal(b *testing.B) {
 	_, r := ends(b, &Flow{}, "")
 	p := answer(r, 0)

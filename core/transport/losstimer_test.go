@@ -27,8 +27,8 @@ func TestLossLimit(t *testing.T) {
 	}
 }
 
-// TestLossTimer: only the answer to the latest probe counts, once. The timer expires after the wait, but not later than
-// the limit after the wait began or after the packet was sent.
+// TestLossTimer checks that only the answer to the latest probe counts, once. The timer expires after the wait, but not
+// later than the limit after the wait began or after the packet was sent.
 func TestLossTimer(t *testing.T) {
 	const us = unit.Microsecond
 	l := NewLossTimer(&cc.Path{BaseRTT: 10 * us, MaxQueueing: 70 * us}, 0)

@@ -38,7 +38,7 @@ func TestNICDelays(t *testing.T) {
 	}
 }
 
-// TestNICProbes: an answer to a probe does not overtake NACKs.
+// TestNICProbes checks that an answer to a probe does not overtake NACKs.
 func TestNICProbes(t *testing.T) {
 	const us = unit.Microsecond
 	n := NewNIC[int](NICDelays{Nack: 9 * us})

@@ -6,8 +6,8 @@ import (
 	"weir/core/unit"
 )
 
-// TestRing_KeepsEntriesWhileItGrows: entries stay the same while the window moves and the ring grows, from any first
-// packet.
+// TestRing_KeepsEntriesWhileItGrows checks that entries stay the same while the window moves and the ring grows, from
+// any first packet.
 func TestRing_KeepsEntriesWhileItGrows(t *testing.T) {
 	for _, first := range []int64{0, 3, 1<<40 + 5} {
 		var r Ring[int64]
@@ -30,7 +30,7 @@ func TestRing_KeepsEntriesWhileItGrows(t *testing.T) {
 	}
 }
 
-// TestRing_ReserveFarAhead: a packet far ahead gets room at once.
+// TestRing_ReserveFarAhead checks that a packet far ahead gets room at once.
 func TestRing_ReserveFarAhead(t *testing.T) {
 	r := NewRing[int](5)
 	if *r.At(7) = 7; r.Len() != 8 {
@@ -42,7 +42,8 @@ func TestRing_ReserveFarAhead(t *testing.T) {
 	}
 }
 
-// TestRing_Renew: another flow gets the memory of the last one if that is long enough and not above the limit.
+// TestRing_Renew checks that another flow gets the memory of the last one if that is long enough and not above the
+// limit.
 func TestRing_Renew(t *testing.T) {
 	for _, x := range []struct{ has, length, limit, want int }{
 		{16, 10, 64, 16}, {16, 17, 64, 32}, {128, 1, 64, 1}, {64, 1, 64, 64}, {0, 1, 64, 1},

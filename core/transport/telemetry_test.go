@@ -134,7 +134,7 @@ func TestReadUnwraps(t *testing.T) {
 	}
 }
 
-// TestResponderKeeps: a delayed acknowledgement has the newest telemetry, and gives it once.
+// TestResponderKeeps checks that a delayed acknowledgement has the newest telemetry, and gives it once.
 func TestResponderKeeps(t *testing.T) {
 	x, f, _ := teller(t, telemetry.HopRecords, 0, TelemetryOptions{When: AskPacket})
 	r, _ := NewTelemetryResponder(&Flow{Telemetry: f, CC: &cc.Scheme{Telemetry: telemetry.HopRecords}}, cc.Flow{},
@@ -219,7 +219,7 @@ func TestReceiver_ReturnsWindowsFromTelemetry(t *testing.T) {
 	}
 }
 
-// numbered is a receiver's part whose feedback a test sets.
+// numbered is a receiver's part with feedback that a test sets.
 type numbered struct {
 	fixedReceiver
 	feedback cc.Feedback
@@ -258,7 +258,7 @@ func numberedFlow(t testing.TB, format, when string) (*numbered, TelemetryReques
 }
 
 // TestAdoptedFeedback checks that data carries the number of the feedback that its sender adopted last, in every format
-// and whichever packets request telemetry. Other data is as long as without numbers. Late feedback is not adopted.
+// and for any packets that request telemetry. Other data is as long as without numbers. Late feedback is not adopted.
 func TestAdoptedFeedback(t *testing.T) {
 	for _, format := range []string{"hpcc", "int-md", "ioam", "ifa-ext", "relative"} {
 		for _, when := range []string{AskPacket, AskPackets, AskRTT, AskCongestion, AskProbe} {

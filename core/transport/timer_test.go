@@ -32,8 +32,8 @@ func waiting(name string, trip, queueing unit.Time) (p cc.FlowPath) {
 	return p
 }
 
-// TestShortTimer: of several paths the one is named on which the timeout is too short by the largest factor, with the
-// timeout and the round trip of that path.
+// TestShortTimer checks that of several paths the warning names the one on which the timeout is too short by the
+// largest factor, with the timeout and the round trip of that path.
 func TestShortTimer(t *testing.T) {
 	near, far, endless := waiting("near", 10, 800), waiting("far", 20000, 800), waiting("endless", 10, 0)
 	endless.Unlimited = "s->b"
@@ -59,8 +59,8 @@ func TestShortTimer(t *testing.T) {
 	}
 }
 
-// TestReportTimer: the report has the shortest times of all paths, and its text says neither that a fixed timeout grows
-// nor that a probe goes where data is sent again before.
+// TestReportTimer checks that the report has the shortest times of all paths. Its text does not claim that a fixed
+// timeout grows, or that a probe goes where data is sent again before.
 func TestReportTimer(t *testing.T) {
 	near, far, endless := waiting("near", 10, 800), waiting("far", 20000, 800), waiting("endless", 10, 0)
 	short := waiting("short", 10, 70)

@@ -57,7 +57,7 @@ func TestHistogram_CountsValuesInClasses(t *testing.T) {
 	}
 }
 
-// TestHistogramJSON: a histogram is the same after its way through JSON.
+// TestHistogramJSON checks that a histogram is the same after its way through JSON.
 func TestHistogramJSON(t *testing.T) {
 	var h, back, empty Histogram
 	for _, v := range []Time{0, 1, 127, 128, 129, 5 * Millisecond, 5 * Millisecond, Never} {

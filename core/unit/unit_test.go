@@ -183,7 +183,7 @@ func bigCeil(bytes, rate int64) *big.Int {
 }
 
 func TestTransmitTime(t *testing.T) {
-	// bytes·8·10¹² leaves int64 above 1.15 MB: 2 MB at 100 Gb/s is 160 µs.
+	// bytes·8·10¹² exceeds int64 above 1.15 MB: 2 MB at 100 Gb/s is 160 µs.
 	if got := TransmitTime(2*MB, 100*Gbps); got != 160*Microsecond {
 		t.Errorf("2 MB at 100 Gb/s: %v", got)
 	}
@@ -325,7 +325,7 @@ func TestSerialiserOfRateZero(t *testing.T) {
 	}
 }
 
-// FuzzMulDiv: MulDiv and mulDivUp against big integers, saturating.
+// FuzzMulDiv compares MulDiv and mulDivUp, which saturate, with big integers.
 func FuzzMulDiv(f *testing.F) {
 	f.Add(int64(1<<63-1), int64(1<<63-1), int64(1))
 	f.Add(int64(1<<63-1), int64(1<<63-1), int64(1<<63-1))
@@ -359,7 +359,7 @@ func FuzzMulDiv(f *testing.F) {
 	})
 }
 
-// FuzzFormatShare_ParsesBackExactly: reading a share that was printed gives it again, to the last bit.
+// FuzzFormatShare_ParsesBackExactly checks that reading a printed share gives it again, to the last bit.
 func FuzzFormatShare_ParsesBackExactly(f *testing.F) {
 	for _, v := range []float64{0, 1, .85, .007, 1. / 3, 1e-300, 5e-324, 1e300, 0.1 + 0.2} {
 		f.Add(v)
@@ -383,7 +383,7 @@ func TestFormatShare(t *testing.T) {
 	}
 }
 
-// TestRandomStreams: a stream depends on seed and name only, and names give different streams.
+// TestRandomStreams checks that a stream depends on seed and name only, and that names give different streams.
 func TestRandomStreams(t *testing.T) {
 	if got := fmt.Sprint(NewRandom(1, "link a->b").Uint64(),
 		NewRandom(1, "link a->b").Uint64()); got != "17805081898878813703 17805081898878813703" {

@@ -120,8 +120,8 @@ func TestReadHTSimFlows(t *testing.T) {
 	}
 }
 
-// Whatever is in the files, they give flows and distributions that can be used, or an
-// error with its place.
+// FuzzReaders_ReportErrorPlace checks that any files give flows and distributions that can be used, or an error with
+// its place.
 func FuzzReaders_ReportErrorPlace(f *testing.F) {
 	f.Add("0 0\n1000 50\n3000 100\n")
 	f.Add("Nodes 4\nConnections 1\n1->0 id 1 start 0 size 2000000\n")

@@ -21,7 +21,7 @@ import (
 	"weir/internal/testkit/jobtest"
 )
 
-// Where reference programs say what a size counts.
+// The places where reference programs define what a size counts.
 const (
 	ring      = "astra-sim 518bd51, native_collectives/collective_algorithm/Ring.cc"
 	halving   = "HalvingDoubling.cc"
@@ -52,17 +52,17 @@ func requests(n, s int64) int64  { return (n - 1) * (s + 64) }
 func byteTree(n, _ int64) int64  { return 2 * (n - 1) * n }
 func pipelined(n, s int64) int64 { return 3 * 2 * (n - 1) * s }
 
-// passedOn is the total of an all-to-all in groups of two hosts, of which each passes half of its blocks on.
+// passedOn returns the total of an all-to-all in groups of two hosts. Each host passes half of its blocks on.
 func passedOn(n, s int64) int64 { return (2*n - n/groupSize - groupSize) * s }
 
 // The same for a process group.
 func twiceInGroup(_, s int64) int64  { return twice(groupSize, s) }
 func blocksInGroup(_, s int64) int64 { return blocks(groupSize, s) }
 
-// groupSize is how many hosts the groups of the tests have.
+// groupSize is the number of hosts in the groups of the tests.
 const groupSize = 2
 
-// Where own jobs say what their sizes count.
+// The places where Weir's jobs define what their sizes count.
 const (
 	ownSource     = "Weir: core/jobs/collective/scheme.go, "
 	storageSource = "Weir: core/jobs/storage/scheme.go, "
@@ -126,7 +126,8 @@ func countedSizes() []counted {
 	}
 }
 
-// TestCountedSizes_MatchSentBytes: each row of the table sends the bytes that it promises, with every algorithm.
+// TestCountedSizes_MatchSentBytes checks that each row of the table sends the bytes that it promises, with every
+// algorithm.
 func TestCountedSizes_MatchSentBytes(t *testing.T) {
 	for _, row := range countedSizes() {
 		operation := row.operation
@@ -166,7 +167,7 @@ func TestCountedSizes_MatchSentBytes(t *testing.T) {
 }
 
 // canBe reports whether n hosts can run an algorithm: halving and doubling is among powers of two, and groups have
-// groupSize hosts, or 8 in a trace, and are not alone.
+// groupSize hosts, or 8 in a trace, and there are several.
 func canBe(format, algorithm, variant string, n int64) bool {
 	size := int64(groupSize)
 	if format == "chakra" && algorithm == collective.Hierarchical {
@@ -183,8 +184,8 @@ func canBe(format, algorithm, variant string, n int64) bool {
 	return true
 }
 
-// The examples of ASTRA-sim carry as many bytes as it says for their sizes: a message of Ring.cc is S of an all-gather
-// and S/n of others, and n hosts send n−1 of them, or 2(n−1).
+// TestSizesOfASTRASim checks that the examples of ASTRA-sim carry as many bytes as it defines for their sizes. A
+// message of Ring.cc is S of an all-gather and S/n of others, and n hosts send n−1 of them, or 2(n−1).
 func TestSizesOfASTRASim(t *testing.T) {
 	for _, x := range []struct {
 		operation string
@@ -201,7 +202,7 @@ func TestSizesOfASTRASim(t *testing.T) {
 	}
 }
 
-// TestSizesInDocs: the table in docs/sizes.md has the rows of this test.
+// TestSizesInDocs checks that the table in docs/sizes.md has the rows of this test.
 func TestSizesInDocs(t *testing.T) {
 	const name = "../../docs/sizes.md"
 	data, err := os.ReadFile(name)

@@ -8,14 +8,15 @@ import (
 	"weir/core/unit"
 )
 
-// chained is a connection matrix of four nodes.
+// chained reads a connection matrix of four nodes.
 func chained(connections int, lines string) ([]Flow, []Trigger, error) {
 	m, err := ReadHTSimTriggers(strings.NewReader(fmt.Sprintf("Nodes 4\nConnections %d\n%s", connections, lines)), "x.cm",
 		unit.Microsecond)
 	return m.Flows, m.Triggers, err
 }
 
-// Triggers join flows by their numbers, whatever the order of lines; each kind begins what it should.
+// TestReadHTSimTriggers_JoinFlowsByNumber checks that triggers join flows by their numbers, for any order of lines, and
+// that each kind begins the right flows.
 func TestReadHTSimTriggers_JoinFlowsByNumber(t *testing.T) {
 	flows, triggers, err := chained(5, `Triggers 3
 trigger id 7 multishot
@@ -49,7 +50,7 @@ trigger id 1 oneshot
 	}
 }
 
-// TestReadHTSimTriggers_BarrierWaitsForAll: a barrier without a number waits for all that activate it.
+// TestReadHTSimTriggers_BarrierWaitsForAll checks that a barrier without a number waits for all flows that activate it.
 func TestReadHTSimTriggers_BarrierWaitsForAll(t *testing.T) {
 	for _, text := range []string{"barrier", "barrier 2", "barrier count 2"} {
 		t.Run(text, func(t *testing.T) {
@@ -62,7 +63,7 @@ func TestReadHTSimTriggers_BarrierWaitsForAll(t *testing.T) {
 	}
 }
 
-// What could never happen is named with its line, and what would be possible.
+// TestBadTriggers checks that errors about impossible triggers have the line and what is possible.
 func TestBadTriggers(t *testing.T) {
 	for name, c := range map[string]struct {
 		connections int
@@ -106,7 +107,7 @@ func TestBadTriggers(t *testing.T) {
 			}
 		})
 	}
-	// who cannot have triggers is told
+	// a reader that does not support triggers returns an error
 	if _, err := readHTSimFlows(strings.NewReader("Nodes 2\nConnections 0\ntrigger id 1 oneshot\n"), "x",
 		unit.Second); err == nil || !strings.Contains(err.Error(), "triggers are not possible") {
 		t.Errorf("%v", err)

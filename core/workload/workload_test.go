@@ -32,7 +32,7 @@ func TestReadHPCCFlows(t *testing.T) {
 	}
 }
 
-// TestReadBenchPermutation: the permutation of bench/experiments: each of 128 hosts sends 2 MB to one other and
+// TestReadBenchPermutation checks the permutation of bench/experiments: each of 128 hosts sends 2 MB to one other and
 // receives 2 MB from one.
 func TestReadBenchPermutation(t *testing.T) {
 	f, err := os.Open("../../study/bench/experiments/perm128_2MB.flow")
@@ -99,7 +99,7 @@ func TestReadHPCCFlowsErrors(t *testing.T) {
 	}
 }
 
-// TestReadHPCCFlowsAllErrors: all flows that are wrong are reported at once, up to a limit and to the first line that
+// TestReadHPCCFlowsAllErrors checks that all wrong flows are reported at once, up to a limit and to the first line that
 // has not six words.
 func TestReadHPCCFlowsAllErrors(t *testing.T) {
 	for _, c := range []struct {

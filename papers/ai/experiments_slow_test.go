@@ -68,8 +68,8 @@ func TestReceiversInStep(t *testing.T) {
 	}
 }
 
-// TestExperimentsLoad: every experiment is valid, whole and quick, and the quick variant keeps every scheme and every
-// way to spread flows. The only warnings are about the timer of ai/faults.
+// TestExperimentsLoad checks that every experiment is valid, whole and quick, and that the quick variant keeps every
+// scheme and every way to spread flows. The only warnings are about the timer of ai/faults.
 func TestExperimentsLoad(t *testing.T) {
 	all := library().Experiments()
 	if len(all) != 8 {
@@ -99,7 +99,7 @@ func TestExperimentsLoad(t *testing.T) {
 	}
 }
 
-// TestSizesFull: every scheme, with 128 and 1,024 GPUs.
+// TestSizesFull runs every scheme, with 128 and 1,024 GPUs.
 func TestSizesFull(t *testing.T) {
 	for _, name := range []string{"ai/all-reduce", "ai/all-to-all"} {
 		estimates(t, name, runtest.Load(t, library(), name, experiment.Options{}))
@@ -116,7 +116,7 @@ func TestLongTrimmedRDMAFull(t *testing.T) {
 	})
 }
 
-// TestCellsAreNamedFull: every experiment that compares schemes.
+// TestCellsAreNamedFull checks the cells of every experiment that compares schemes.
 func TestCellsAreNamedFull(t *testing.T) {
 	var names []string
 	for _, e := range library().Experiments() {
@@ -127,7 +127,7 @@ func TestCellsAreNamedFull(t *testing.T) {
 	cellsAreNamed(t, names...)
 }
 
-// judged checks that the claims of a fresh run are judged by numbers: none is demanded to hold.
+// judged checks that the claims of a fresh run are judged by numbers. No claim has to hold.
 func judged(t *testing.T, o *results.Outcome) {
 	t.Helper()
 	for _, c := range o.Claims {

@@ -56,7 +56,7 @@ func library() *experiment.Registry {
 	}
 }
 
-// valuesOf are those of a key of the sweep; nil if it has none.
+// valuesOf returns the values of a key of the sweep, or nil if there are none.
 func valuesOf(s *experiment.Spec, key string) (values []string) {
 	for _, d := range s.Sweep() {
 		for _, v := range d.Values {
@@ -68,11 +68,11 @@ func valuesOf(s *experiment.Spec, key string) (values []string) {
 	return values
 }
 
-// schemes are those that the matrix is of, with what they are beside. Two experiments have hpcc_0 besides, for claims
-// about a max_stage of 0.
+// schemes are the schemes of the matrix, and the schemes that they are compared with. Two experiments also have hpcc_0,
+// for claims about a max_stage of 0.
 var schemes = []string{"hpcc", "rx_hpcc", "dcqcn", "swift", "uet", "uet_switch", "ndp"}
 
-// TestQuickKeepsAll: the quick variant of every experiment keeps every scheme and every way to spread flows.
+// TestQuickKeepsAll checks that the quick variant of every experiment keeps every scheme and every way to spread flows.
 func TestQuickKeepsAll(t *testing.T) {
 	all := library().Experiments()
 	if len(all) != 8 {
@@ -277,8 +277,8 @@ measure: [fct]
 	}
 }
 
-// TestNoSuchValue: a value that a block of the sweep does not have is an error with those that it has, also where all
-// of the network is the block's.
+// TestNoSuchValue checks that a value that a block of the sweep does not have is an error with those that it has, also
+// where all of the network is the block's.
 func TestNoSuchValue(t *testing.T) {
 	r := library()
 	src, err := r.OpenExperiment("ai/all-to-all")
@@ -293,8 +293,8 @@ func TestNoSuchValue(t *testing.T) {
 	}
 }
 
-// TestCellsAreNamed: every cell of schemes and ways to spread flows is there, or is named with its reason: in the
-// experiment and in each form of the report. TestCellsAreNamedFull has every experiment.
+// TestCellsAreNamed checks that every cell of schemes and ways to spread flows is there, or is named with its reason:
+// in the experiment and in each form of the report. TestCellsAreNamedFull has every experiment.
 func TestCellsAreNamed(t *testing.T) { cellsAreNamed(t, "ai/all-to-all") }
 
 // cellsAreNamed checks the cells of experiments.
@@ -367,8 +367,8 @@ func named(t *testing.T, s *experiment.Spec) {
 	}
 }
 
-// TestCredit_EndsFlowsWithoutFailedClaim: six runs of Ultra Ethernet's transport: every flow ends, and no claim fails.
-// TestExperiments_QuickVariantsLeaveNoOperations has the whole quick variant.
+// TestCredit_EndsFlowsWithoutFailedClaim runs Ultra Ethernet's transport six times: every flow ends, and no claim
+// fails. TestExperiments_QuickVariantsLeaveNoOperations has the whole quick variant.
 func TestCredit_EndsFlowsWithoutFailedClaim(t *testing.T) {
 	o := runtest.ExecuteAll(t, library(), "ai/credit", experiment.Options{Quick: true, Set: []string{"pattern=incast",
 		"control=[nscc, rccc, both]", "balance=[one, mixed]"}})
@@ -397,8 +397,8 @@ func TestLockstep_ClaimsHoldOnStar(t *testing.T) {
 	}
 }
 
-// TestLockstepAligned: on a fat tree, too, each of several iterations takes as long as one, if all hosts begin it
-// together. One after the other they lose their lockstep.
+// TestLockstepAligned checks that on a fat tree, too, each of several iterations takes as long as one, if all hosts
+// begin it together. One after the other they lose their lockstep.
 func TestLockstepAligned(t *testing.T) {
 	took := func(set ...string) float64 {
 		o := runtest.ExecuteAll(t, library(), "ai/lockstep", experiment.Options{Quick: true, Set: append(set,

@@ -41,8 +41,8 @@ measure: [goodput]`, flows, delay, parameters)
 	return kinds, c
 }
 
-// TestAgentShortT: a t of preset Agent is short where T is, which has room for bursts: on a round trip of 10 ms one of
-// 5 ms gives a T of 15 ms, and on 100 ms too.
+// TestAgentShortT checks that a t of preset Agent is short where T is, which has room for bursts. On a round trip of 10
+// ms a t of 5 ms gives a T of 15 ms, and on 100 ms too.
 func TestAgentShortT(t *testing.T) {
 	for delay, want := range map[string]bool{"2500us": false, "25ms": true} {
 		if kinds, _ := agentSuits(t, 1, delay, "t: 5ms"); slices.Contains(kinds, "hpcc-t-short") != want {

@@ -11,19 +11,19 @@ import (
 	"weir/core/unit"
 )
 
-// ofAgent is the flow of a sender whose frames of 1514 bytes have 1268 of payload, on a link of 100 Mb/s and a path of
-// 10 ms: W_init, B·T, is 125,000 bytes.
+// ofAgent returns the flow of a sender whose frames of 1514 bytes have 1268 of payload, on a link of 100 Mb/s and a
+// path of 10 ms: W_init, B·T, is 125,000 bytes.
 func ofAgent() cc.Flow {
 	return cc.Flow{MSS: 1268, Frame: 1514, InitialWindow: 10, Bursts: true, Path: cc.Path{NICRate: 100 * unit.Mbps,
 		LineRate: 100 * unit.Mbps * 1268 / 1514, BaseRTT: 10 * unit.Millisecond}}
 }
 
-// W counts frames: ceil(W/frame) segments are in flight, four at least, paced at W/T, of which the payload's part
-// counts; more than the link carries in T is not obeyed (§9.1). T is the receiver's, 10.24 ms. Where the smoothed round
-// trip and the empty path's are below that together, and the host sends in bursts, what is sent in them is in flight,
-// and four segments.
-// Until there is a W it is CUBIC's, from the transport's own window and in slow start, and again when there was none
-// for two round trips: from the window that it has, without slow start.
+// TestAgentFollower checks the window of an agent's follower. W counts frames: ceil(W/frame) segments are in flight,
+// four at least, paced at the payload's part of W/T. A W above what the link carries in T has no effect (§9.1). T is
+// the receiver's, 10.24 ms. Where the smoothed round trip and the empty path's are together below T, and the host sends
+// in bursts, the bytes sent in them are in flight, and four segments. Before the first W the window is CUBIC's, from
+// the transport's own window and in slow start. After two round trips without a W it is CUBIC's again, from the current
+// window, without slow start.
 func TestAgentFollower(t *testing.T) {
 	short := ofAgent()
 	short.BaseRTT = unit.Millisecond
@@ -80,8 +80,8 @@ func TestAgentFollower(t *testing.T) {
 	}
 }
 
-// TestAgentWithoutBursts: without bursts W is in flight, also where the round trips are below T: it bridges times in
-// which hosts stall.
+// TestAgentWithoutBursts checks that without bursts W is in flight, also where the round trips are below T: it bridges
+// times in which hosts stall.
 func TestAgentWithoutBursts(t *testing.T) {
 	for _, c := range []struct {
 		bursts   bool
@@ -186,7 +186,7 @@ func agentReceives(t *testing.T, stage int) {
 	if f := r.Feedback(); f.Window != 0 || !r.isAgent || r.w != agentInitial || r.Coalesce(7) != 7 {
 		t.Errorf("at first: %+v, W %v", f, r.w)
 	}
-	// A port of 50 Mb/s, half of which is used: 64,000 bytes in T.
+	// A port of 50 Mb/s, with half of it in use: 64,000 bytes in T.
 	tell := func(ms, tx uint64) cc.Feedback {
 		at := unit.Time(ms) * unit.Millisecond
 		f, now := r.OnData(at, path(telemetry.Hop{Time: at, TxBytes: tx, Rate: 50 * unit.Mbps}))
@@ -233,7 +233,8 @@ func agentReceives(t *testing.T, stage int) {
 	}
 }
 
-// TestAgentNeedsRecords: the receiver takes the rate of the slowest port from records: without them it is refused.
+// TestAgentNeedsRecords checks that a receiver without records is refused, since it takes the rate of the slowest port
+// from them.
 func TestAgentNeedsRecords(t *testing.T) {
 	f := ofAgent()
 	f.Loads = true

@@ -106,7 +106,7 @@ func controllers(t testing.TB, f cc.Flow, change func(c *Config)) map[string]cc.
 	return out
 }
 
-// TestWindowBounds: A8 (1): the draft never clips W.
+// TestWindowBounds checks A8 (1): the draft never clips W.
 func TestWindowBounds(t *testing.T) {
 	random := rand.New(rand.NewPCG(8, 9))
 	for range 200 {
@@ -204,7 +204,7 @@ func benchmark(b *testing.B, c cc.Controller) {
 	}
 }
 
-// BenchmarkOnAck takes at most 150 ns, without allocation.
+// BenchmarkOnAck measures OnAck, which takes at most 150 ns, without allocation.
 func BenchmarkOnAck(b *testing.B) {
 	for m := range modes {
 		b.Run(modes[m], func(b *testing.B) { benchmark(b, newSender(b, newFlow(), func(c *Config) { c.Mode = Mode(m) })) })

@@ -42,15 +42,15 @@ measure: [goodput]`, end, end, delay, controller), nil)
 }
 
 // TestCensusNetwork checks that N and W_init are the last hop's, so NICs of several rates share it. With each sender's
-// own, those of 25 Gb/s got 7.4 Gb/s and those of 100 Gb/s 36.5. With census: off w_ai and n apply as given.
+// own, NICs of 25 Gb/s got 7.4 Gb/s and NICs of 100 Gb/s 36.5. With census: off w_ai and n apply as given.
 // TestCensusNetworkFull runs longer.
 func TestCensusNetwork(t *testing.T) {
 	censusNetwork(t, func(delay unit.Time) unit.Time { return 600*delay + 3*ms },
 		func(delay unit.Time, n string) bool { return delay == us || n == "" })
 }
 
-// censusNetwork runs four controllers at two round trips, those that covers accepts by their setting of n, for the time
-// that until gives.
+// censusNetwork runs four controllers at two round trips, if covers accepts their setting of n. until gives the time of
+// a run.
 func censusNetwork(t *testing.T, until func(delay unit.Time) unit.Time, covers func(delay unit.Time, n string) bool) {
 	t.Helper()
 	for _, delay := range []unit.Time{us, 10 * us} {
@@ -124,9 +124,9 @@ measure: [goodput]`, x.end, x.end, x.flows+1, x.rate, x.delay, c), watch(10*us))
 	}
 }
 
-// TestReceiverOvershoot: a receiver that commits once per T while packets wait for several T cuts windows again and
-// again before the first cut shows. One that waits until its window shows keeps 16 flows from other leaves at eta, with
-// a short queue.
+// TestReceiverOvershoot checks a receiver that commits once per T while packets wait for several T: it cuts windows
+// again and again before the first cut shows. One that waits until its window shows keeps 16 flows from other leaves at
+// eta, with a short queue.
 func TestReceiverOvershoot(t *testing.T) {
 	for _, c := range []string{"rx_hpcc", "{rx_hpcc: {census: off}}", "{hpcc: {census: on}}"} {
 		t.Run(c, func(t *testing.T) {
@@ -189,8 +189,8 @@ func TestCensusSpread(t *testing.T) {
 }
 
 // TestCensusPartial checks that upon congestion the last record is of the last congested hop. Where that is a link in
-// the middle, its flows are not those of the receiver's host. With their number, eight W_ai of the complete headroom
-// stood in its queue: p95 75 kB, 255 at 400 Gb/s.
+// the middle, its flows are not the receiver's host's. With their number, eight W_ai of the complete headroom waited in
+// its queue: p95 75 kB, 255 at 400 Gb/s.
 func TestCensusPartial(t *testing.T) {
 	for _, c := range []string{"rx_hpcc: {}", "hpcc: {census: on}"} {
 		for _, rate := range []string{"100Gbps", "400Gbps"} {

@@ -14,8 +14,8 @@ import (
 	"weir/worlds/sim"
 )
 
-// halved is a permutation between two leaves with 8 spines, whose senders choose among so many paths. The uplink of
-// leaf 0 to spine 3 has half a rate.
+// halved runs a permutation between two leaves with 8 spines. Its senders choose among the given number of paths. The
+// uplink of leaf 0 to spine 3 has half a rate.
 func halved(t *testing.T, paths int, cc string, change func(c *sim.Config)) (out *outcome.Result, uplinks []float64) {
 	t.Helper()
 	return halvedFor(t, 300*us, 400*us, paths, cc, change)
@@ -84,7 +84,7 @@ func chosenPaths(t *testing.T, duration, warmup unit.Time) {
 	}
 }
 
-// TestChosenPathsForms: frames in wire form, and windows of another length, give the same run bit by bit.
+// TestChosenPathsForms checks that frames in wire form, and windows of another length, give the same run bit by bit.
 func TestChosenPathsForms(t *testing.T) {
 	for _, cc := range []string{"hpcc", "rx_hpcc"} {
 		t.Run(cc, func(t *testing.T) { chosenPathsForms(t, cc) })
@@ -115,7 +115,8 @@ func chosenPathsForms(t *testing.T, cc string) {
 	}
 }
 
-// TestChosenPathsNeedControllers: a controller that is not made for paths is refused where the file names it.
+// TestChosenPathsNeedControllers checks that a controller that is not made for paths is refused where the file names
+// it.
 func TestChosenPathsNeedControllers(t *testing.T) {
 	for cc, want := range map[string]string{"reno": "test.yaml:4:113: paths: 4 needs one controller for each " +
 		"path, which reno does not support",

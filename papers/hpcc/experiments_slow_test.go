@@ -51,7 +51,8 @@ func TestTheory_EveryClaimHolds(t *testing.T) {
 	}
 }
 
-// TestExperimentsFull: the paper's testbed and single-switch cases, in full: every claim but those named here holds.
+// TestExperimentsFull runs the paper's testbed and single-switch cases, in full: every claim but those named here
+// holds.
 func TestExperimentsFull(t *testing.T) {
 	otherwise := map[string]claim.Verdict{
 		// 3.9 ± 1.2 kB with 5 B and 3.5 ± 1.5 kB with 25 B, which add so little that single packets show
@@ -59,8 +60,8 @@ func TestExperimentsFull(t *testing.T) {
 		// it depends on the seed: the vendor's target rate is not clamped, so that fast recovery may
 		// bring the long flow back at once; long-short.clamped-slow holds
 		"long-short.dcqcn-slow": claim.Undecided,
-		// 25 us: our DCQCN's queue is 70 kB on average, the testbed's must have been above 100 kB, as it
-		// is here with the increase timer of DCQCN's paper: mice.dcqcn-timer holds
+		// 25 us: the queue of Weir's DCQCN is 70 kB on average. The testbed's must have been above 100 kB, as here with the
+		// increase timer of DCQCN's paper: mice.dcqcn-timer holds
 		"mice.dcqcn": claim.Fails,
 	}
 	for _, name := range []string{"incast16", "incast16-reaction", "rates", "joins", "long-short", "incast-long",
@@ -93,7 +94,7 @@ func TestOwnExperimentsFull(t *testing.T) {
 	}
 }
 
-// TestExperimentsLoad: every experiment is valid, also its quick variant, which keeps every scheme.
+// TestExperimentsLoad checks that every experiment is valid, also its quick variant, which keeps every scheme.
 func TestExperimentsLoad(t *testing.T) {
 	for _, e := range library().Experiments() {
 		src, err := library().OpenExperiment(e.Name)

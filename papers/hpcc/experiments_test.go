@@ -41,8 +41,8 @@ func library() *experiment.Registry {
 	return r
 }
 
-// TestExperiments_NamedClaimsHold: the paper's testbed and single-switch cases, with one seed: the claims named here
-// hold. TestExperimentsFull has all seeds, and the claims that depend on them.
+// TestExperiments_NamedClaimsHold runs the paper's testbed and single-switch cases, with one seed: the claims named
+// here hold. TestExperimentsFull has all seeds, and the claims that depend on them.
 func TestExperiments_NamedClaimsHold(t *testing.T) {
 	for name, claims := range map[string][]string{
 		"incast16":          {"incast16.above-bound", "incast16.fairer", "incast16.full"},

@@ -11,7 +11,7 @@ import (
 	"weir/worlds/sim"
 )
 
-// pausing is a sender that loses a share of what comes back, and sends nothing within some times.
+// pausing is a sender that loses a share of the packets that return, and sends no packet within some times.
 type pausing struct {
 	transport.Endpoint
 	random   unit.Random
@@ -52,9 +52,9 @@ func (s *pausing) Receive(now unit.Time, p *packet.Packet) bool {
 	return s.Endpoint.Receive(now, p)
 }
 
-// TestReceiverFeedbackLost: Rx-HPCC keeps the link full and its queue short where a hundredth or a tenth of the
-// feedback is lost and a flow pauses, for less than a round trip, a few, and a hundred. TCP, which delays
-// acknowledgements, fills it to .934 without losses and pauses.
+// TestReceiverFeedbackLost checks Rx-HPCC where a hundredth or a tenth of the feedback is lost. A flow pauses for less
+// than a round trip, a few, and a hundred. The link stays full and its queue short. The bound of TCP is lower, because
+// it delays acknowledgements.
 func TestReceiverFeedbackLost(t *testing.T) {
 	for protocol, least := range map[string]float64{"rdma": 0.93, "tcp": 0.92, "udp_controlled": 0.93} {
 		for _, share := range []float64{0, 0.01, 0.1} {

@@ -35,8 +35,8 @@ func TestIncreaseWithoutNICRate(t *testing.T) {
 	testkit.CheckNear(t, "W_ai at 10 Gb/s", s.State().WAI, 12_500*0.05/5, rounding)
 }
 
-// TestReportedIncreaseNeedsLastHop: the number of flows at the receiver counts while the last hop is the bottleneck.
-// With hops that found no room for their records, the last record is not of the last hop.
+// TestReportedIncreaseNeedsLastHop checks that the number of flows at the receiver counts while the last hop is the
+// bottleneck. With hops that found no room for their records, the last record is not of the last hop.
 func TestReportedIncreaseNeedsLastHop(t *testing.T) {
 	for missed, want := range map[uint8]float64{0: 125_000 * 0.05 / 10, 1: float64(standardWAI)} {
 		s := newSender(t, newFlow(), func(c *Config) { c.Census = true })
@@ -49,7 +49,7 @@ func TestReportedIncreaseNeedsLastHop(t *testing.T) {
 	}
 }
 
-// TestPathsPerHopTurns: in mode per_hop of a flow with few packets in T, a path that was not seen for a T holds the
+// TestPathsPerHopTurns checks mode per_hop of a flow with few packets in T. A path that was not seen for a T holds the
 // window until each of the others can have had two turns.
 func TestPathsPerHopTurns(t *testing.T) {
 	s := newSender(t, newFlow(), func(c *Config) { c.Mode, c.WAI = PerHop, 0 })

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// delayedLoop commits windows count times, of which U shows the one of lag commits before, beginning with windows that
-// are off the target by the given factor. It returns the logarithm of each window over the target.
+// delayedLoop commits windows count times. U shows the window of lag commits before. The first windows are off the
+// target by the given factor. It returns the logarithm of each window over the target.
 func delayedLoop(t *testing.T, lag, maxStage, count int, factor float64) (offsets []float64) {
 	t.Helper()
 	l, err := newLaw(newFlow(), Config{Eta: 0.95, MaxStage: maxStage, WAI: 0, T: 10 * us})

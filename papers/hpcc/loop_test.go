@@ -9,8 +9,8 @@ import (
 	"weir/core/unit"
 )
 
-// incast is HPCC §5.4's: so many senders at one switch, links of 100 Gb/s and 1 µs, packets
-// of 1000 B, an ACK for each; all start at time 0 and never end.
+// incast is HPCC §5.4's: a number of senders at one switch, links of 100 Gb/s and 1 µs, packets of 1000 B, an ACK for
+// each. All start at time 0 and never end.
 type incast struct {
 	events  []incastEvent // by time
 	flows   []incastFlow
@@ -138,7 +138,7 @@ func (n *incast) p95() unit.Bytes {
 	return n.samples[len(n.samples)*95/100]
 }
 
-// utilisation is that of the port.
+// utilisation returns the utilisation of the port.
 func (n *incast) utilisation() float64 {
 	sum := int64(0)
 	for _, x := range n.acked {

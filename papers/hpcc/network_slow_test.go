@@ -14,7 +14,7 @@ func TestCensusNetworkFull(t *testing.T) {
 		func(unit.Time, string) bool { return true })
 }
 
-// TestThinnedWindowsFull: windows with other numbers of flows, too.
+// TestThinnedWindowsFull runs windows with other numbers of flows, too.
 func TestThinnedWindowsFull(t *testing.T) { thinnedWindows(t, 1, 2, 8, 16) }
 
 // TestReceiverDrainsFull runs 20 seeds with the count and without.
@@ -22,16 +22,16 @@ func TestReceiverDrainsFull(t *testing.T) {
 	receiverDrains(t, map[string]int{"{}": 20, "{census: off}": 20})
 }
 
-// TestChosenPathsFull: chosen paths for a millisecond.
+// TestChosenPathsFull runs chosen paths for a millisecond.
 func TestChosenPathsFull(t *testing.T) { chosenPaths(t, ms, 500*us) }
 
-// TestPermutationOnManyPathsFull: a sprayed permutation for three milliseconds.
+// TestPermutationOnManyPathsFull runs a sprayed permutation for three milliseconds.
 func TestPermutationOnManyPathsFull(t *testing.T) { permutationOnManyPaths(t, "1ms", "3ms") }
 
-// TestAttacksFull: attacks on longer flows, each also without a key.
+// TestAttacksFull runs attacks on longer flows, each also without a key.
 func TestAttacksFull(t *testing.T) { attacks(t, "4MB", "forge", "replay", "alter") }
 
-// TestFormsFull: every form with longer flows.
+// TestFormsFull runs every form with longer flows.
 func TestFormsFull(t *testing.T) {
 	sameForms(t, 300)
 	sealedForms(t, 300)

@@ -106,7 +106,7 @@ func percentile(x []int64, p int) int64 {
 	return x[(len(x)-1)*p/100]
 }
 
-// payloadShare is that of a frame of 1090 B, in HPCC's framing.
+// payloadShare is the payload's share of a frame of 1090 B, in HPCC's framing.
 const payloadShare = 1000.0 / 1090
 
 // TestTwoFlowsConverge checks two flows at one bottleneck; the second begins 1 ms after the first. T is 6.6 µs. After

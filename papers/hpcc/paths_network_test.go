@@ -30,7 +30,7 @@ measure: [goodput]
 %s`, duration, warmup, spines, balancer, more))
 }
 
-// runSprayed runs an experiment whose switches may balance loads.
+// runSprayed runs an experiment with switches that may balance loads.
 func runSprayed(t *testing.T, text string) *outcome.Result {
 	t.Helper()
 	r := registry()
@@ -93,8 +93,8 @@ func permutationOnManyPaths(t *testing.T, warmup, duration string) {
 }
 
 // TestCongestionOnManyPaths checks flows in both directions, sprayed over equal paths, with telemetry upon congestion:
-// records of only some hops are those of several ports of a switch. While they were compared with each other, U was 10
-// to 10,000, and receivers waited so many T for a commit. Of four flows one had .5 Gb/s forever, of eight six.
+// records of only some hops belong to several ports of a switch. While they were compared with each other, U was 10 to
+// 10,000, and receivers waited as many T for a commit. Of four flows one had .5 Gb/s forever, of eight six.
 func TestCongestionOnManyPaths(t *testing.T) {
 	for _, c := range []string{"rx_hpcc", "{rx_hpcc: {census: off}}", "{rx_hpcc: {max_stage: 0}}", "hpcc"} {
 		for _, n := range []int{2, 4} {

@@ -33,8 +33,8 @@ func TestSender_MeasuresEachPath(t *testing.T) {
 	}
 }
 
-// TestPathsAreSeparate: a flow that always takes one path does the same, bit by bit, whether or not it has seen another
-// one before.
+// TestPathsAreSeparate checks that a flow that always takes one path does the same, bit by bit, whether or not it has
+// seen another one before.
 func TestPathsAreSeparate(t *testing.T) {
 	one, two := newSender(t, newFlow(), nil), newSender(t, newFlow(), nil)
 	for i := range int64(50) {
@@ -52,8 +52,8 @@ func TestPathsAreSeparate(t *testing.T) {
 	}
 }
 
-// TestPaths_ReplaceOldestAboveMaximum: of more paths than there is room for, the one that was not seen for the longest
-// time makes room.
+// TestPaths_ReplaceOldestAboveMaximum checks that of more paths than there is room for, the one that was not seen for
+// the longest time is replaced.
 func TestPaths_ReplaceOldestAboveMaximum(t *testing.T) {
 	s := newSender(t, newFlow(), nil)
 	for i := range int64(3 * telemetry.MaxPaths) {
@@ -87,7 +87,7 @@ func TestPathsPerHopCommit(t *testing.T) {
 	}
 }
 
-// TestPathsPerHop checks that in mode per_hop the window is the minimum of those of the paths seen within T.
+// TestPathsPerHop checks that in mode per_hop the window is the minimum of the windows of the paths seen within T.
 func TestPathsPerHop(t *testing.T) {
 	s := newSender(t, newFlow(), func(c *Config) { c.Mode = PerHop })
 	bytes := [2]uint64{}

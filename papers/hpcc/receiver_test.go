@@ -23,7 +23,7 @@ func newReceiver(t *testing.T, census *cc.Census) *Receiver {
 
 func path(hops ...telemetry.Hop) *cc.Data { return &cc.Data{Telemetry: cc.Telemetry{Hops: hops}} }
 
-// under is path of data whose sender has adopted the latest feedback of r.
+// under is path for data of a sender that has adopted the latest feedback of r.
 func under(r *Receiver, hops ...telemetry.Hop) *cc.Data {
 	d := path(hops...)
 	d.Adopted = r.Feedback().Number
@@ -54,7 +54,7 @@ func TestReceiver_StoresLoadsOfPackets(t *testing.T) {
 	if r.Feedback().Window != 125000 {
 		t.Error("ordinary acknowledgements carry line 34's window")
 	}
-	// Line 29 is now > lastUpdateTime + T. The first window's data has come all the time, whatever is queued.
+	// Line 29 is now > lastUpdateTime + T. The first window's data has arrived all the time, for any queue.
 	f, told := r.OnData(60*us+1, path(hop(1, 61*us, 3*62500-50000, 25000))) // 12500 B in 1 µs
 	u := 0.9*1.15 + 0.1*1.2
 	want := 125000/(u/0.95) + 80
@@ -152,7 +152,7 @@ func TestReceiverLate(t *testing.T) {
 }
 
 // TestReceiverWaits checks Linux's TCP, which carries no numbers: the time between commits is T plus the queue T after
-// the first of them, whatever remains of it later.
+// the first of them, for any rest of it later.
 func TestReceiverWaits(t *testing.T) {
 	r, tx := newReceiver(t, nil), uint64(0)
 	r.isAgent = true
@@ -294,7 +294,7 @@ func TestQueueingOfAllHops(t *testing.T) {
 	}
 }
 
-// TestReceiverCounts: N sets W_ai while the last hop is the bottleneck, and only then.
+// TestReceiverCounts checks that N sets W_ai while the last hop is the bottleneck, and only then.
 func TestReceiverCounts(t *testing.T) {
 	census := &cc.Census{}
 	a, b := newReceiver(t, census), newReceiver(t, census)
@@ -345,8 +345,8 @@ func TestReceiverCountsOfLastHop(t *testing.T) {
 	}
 }
 
-// TestReceiverOfPaths: receivers of a flow's paths begin with their part of W_init, grow by theirs of W_ai, and count
-// as one flow.
+// TestReceiverOfPaths checks that receivers of a flow's paths begin with their part of W_init, grow by theirs of W_ai,
+// and count as one flow.
 func TestReceiverOfPaths(t *testing.T) {
 	census, f := &cc.Census{}, newFlow()
 	f.Paths = 4

@@ -53,7 +53,7 @@ func TestClockSetBack(t *testing.T) {
 	if waited > 22 {
 		t.Errorf("%d µs without a measurement after the clock was set back; 2T is 20", waited)
 	}
-	// Hop 2's clock stands: hop 1 counts every 2T.
+	// Hop 2's clock stops: hop 1 counts every 2T.
 	s = newSender(t, newFlow(), nil)
 	uses := 0
 	for i := range 100 {
@@ -118,7 +118,7 @@ func TestPathChange(t *testing.T) {
 }
 
 // TestPathChangeStages checks lines 12 to 19 on a new path. Its additive increases are counted from 0, as for a new
-// flow, whatever the stage on the old path. With a maxStage of 5 five round trips add W_ai, and the sixth multiplies.
+// flow, for any stage on the old path. With a maxStage of 5 five round trips add W_ai, and the sixth multiplies.
 func TestPathChangeStages(t *testing.T) {
 	s := newSender(t, newFlow(), func(c *Config) { c.MaxStage, c.WAI = 5, 500 })
 	s.w, s.ref.wc = 50_000, 50_000
@@ -246,7 +246,7 @@ func TestBaseRTT(t *testing.T) {
 	if d := s.Decision(); s.State().T != 10*us || d.Window > 125000 || d.Rate > 100*gbps {
 		t.Errorf("a smaller T: %+v", d)
 	}
-	// No NIC rate: the path's least one stands for it.
+	// No NIC rate: the path's smallest rate replaces it.
 	f = newFlow()
 	f.NICRate = 0
 	s = newSender(t, f, func(c *Config) { c.MaxStage = 0 })
@@ -260,8 +260,8 @@ func TestBaseRTT(t *testing.T) {
 	}
 }
 
-// TestBaseRTTPerHop: in mode per_hop a smaller T clamps the reference window of each hop, too: the first update after
-// it shrinks W from the new W_init, not from a window that the new T does not allow.
+// TestBaseRTTPerHop checks that in mode per_hop a smaller T clamps the reference window of each hop, too. The first
+// update after it shrinks W from the new W_init, not from a window that the new T does not allow.
 func TestBaseRTTPerHop(t *testing.T) {
 	f := newFlow()
 	f.BaseRTT = 0

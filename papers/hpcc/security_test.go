@@ -23,9 +23,8 @@ import (
 	"weir/worlds/sim"
 )
 
-// attacker is a program in a switch on the way back. It makes packets of what flow 0 is fed
-// back, or changes every 4th, or drops it; all that it has touched is marked by a bit of the
-// TOS byte, which nobody else looks at.
+// attacker is a program in a switch on the way back. It makes packets from the feedback of flow 0, changes every 4th,
+// or drops it. It marks the packets that it has touched by a bit of the TOS byte that has no other use.
 type attacker struct {
 	mode string
 	old  packet.Packet
@@ -65,8 +64,8 @@ func (a *attacker) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdi
 	return dataplane.Accept
 }
 
-// lie says that the first hop's queue is as long as the format can tell, a nanosecond later;
-// or that the window is a byte.
+// lie reports that the first hop's queue is as long as the format allows, a nanosecond later, or that the window is a
+// byte.
 func (a *attacker) lie(p *packet.Packet) {
 	p.TOS |= touched
 	if b, ok := p.Extension(telemetry.Extension &^ telemetry.Asked); ok {
@@ -87,8 +86,7 @@ func (c *attack) Params(p *scheme.Params) {
 	p.Text(&c.mode, "mode", "none", "what it does", "Weir").Words("none", "forge", "replay", "alter", "drop")
 }
 
-// hostile is the registry with the attacker, whose controllers of the senders are kept in
-// controllers, one a flow.
+// hostile returns the registry with the attacker. It keeps the senders' controllers in controllers, one a flow.
 func hostile(controllers *[]cc.Controller) *experiment.Registry {
 	r := registry()
 	r.Programs = append(r.Programs, dataplane.Define(scheme.Scheme{Name: "attacker", Doc: "for tests"},
@@ -194,7 +192,7 @@ func attacks(t *testing.T, size string, openModes ...string) {
 	}
 }
 
-// TestSealedForms checks that sealed feedback is the same in wire form, in every transport: none is refused.
+// TestSealedForms checks that sealed feedback is the same in wire form, in every transport, and no feedback is refused.
 func TestSealedForms(t *testing.T) { sealedForms(t, 150) }
 
 // sealedForms compares the forms of a mesh with the given size of its flows in kB.
@@ -250,8 +248,8 @@ func TestSealedBytes(t *testing.T) {
 	}
 }
 
-// liar is a receiver that says the best that its format can: no queue, hardly a byte sent
-// since the first record, time goes on.
+// liar is a receiver that reports the best that its format allows: no queue, hardly a byte sent since the first record,
+// while time passes.
 type liar struct {
 	transport.Endpoint
 	sent map[int]uint64
@@ -271,7 +269,7 @@ func (l *liar) Receive(now unit.Time, p *packet.Packet) bool {
 	return reply
 }
 
-// boundless is Rx-HPCC's part of a receiver that wants the largest window there is.
+// boundless is Rx-HPCC's part of a receiver that requests the largest possible window.
 type boundless struct{ cc.Receiver }
 
 func (boundless) Feedback() cc.Feedback { return cc.Feedback{Window: math.MaxInt64} }
@@ -333,8 +331,8 @@ func TestLyingReceivers(t *testing.T) {
 	}
 }
 
-// lying is a network of two honest flows and some whose receivers lie, watched this often, and
-// what each sender has in flight at most.
+// lying returns a network of two honest flows and some with lying receivers. It is watched at the given interval.
+// bounded has what each sender has in flight at most.
 func lying(t *testing.T, control, honest string, liars int, every unit.Time) (*sim.Config, []*bounded) {
 	var controllers []cc.Controller
 	r := hostile(&controllers)
@@ -456,7 +454,7 @@ func TestRelativeOnTheWire(t *testing.T) {
 	}
 }
 
-// TestRelativeOncePerRoundTrip checks loads without records. Each moves the window, but in mode per_rtt those of the
+// TestRelativeOncePerRoundTrip checks loads without records. Each moves the window, but in mode per_rtt loads of the
 // present round trip do not. Wc moves once a round trip in both. W_init is 125 kB: 100 Gb/s, 10 µs.
 func TestRelativeOncePerRoundTrip(t *testing.T) {
 	for mode, want := range map[hpcc.Mode][2]float64{hpcc.PlusPlus: {125_000, 125_000.0 / 2}, hpcc.PerRTT: {125_000,

@@ -80,7 +80,7 @@ func TestSender_FollowsPaperLinesByHand(t *testing.T) {
 	testkit.CheckNear(t, "Wc", s.State().Wc, 125000, rounding)
 }
 
-// TestTauOfWorstHop checks lines 6 to 8: U and tau are those of the hop with the largest load.
+// TestTauOfWorstHop checks lines 6 to 8: U and tau belong to the hop with the largest load.
 func TestTauOfWorstHop(t *testing.T) {
 	for _, worst := range []int{0, 1, 2} {
 		t.Run(fmt.Sprint("hop ", worst), func(t *testing.T) {
@@ -331,7 +331,7 @@ func TestSampledFeedback(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) { testkit.CheckNear(t, "U", load(c.sampled, c.queue, c.update), c.want, rounding) })
 	}
-	// What was left out is measured from the last record that counted.
+	// An omitted record is measured from the last one that counted.
 	s := newSender(t, newFlow(), func(c *Config) { c.WAI, c.SamplesQueues = 0, true })
 	ack(s, 0, 1, 100, hop(1, 0, 0, 0))
 	ack(s, 5*us, 50, 100, hop(1, 5*us, 62500, 0))
@@ -339,10 +339,11 @@ func TestSampledFeedback(t *testing.T) {
 	testkit.CheckNear(t, "U over both", s.State().U, 0.5, rounding)
 }
 
-// TestSender_ModesReactAsDescribed: the ablations.
+// TestSender_ModesReactAsDescribed checks the modes of the paper's ablations: reactions by ACK and by round trip, rates
+// of arrivals, and windows per hop.
 func TestSender_ModesReactAsDescribed(t *testing.T) {
-	// Five ACKs of one round trip say 1.9: HPCC++ reacts once, per ACK five times (HPCC
-	// §3.2), per round trip not at all.
+	// Five ACKs of one round trip report 1.9: HPCC++ reacts once, per ACK five times (HPCC §3.2), per round trip not at
+	// all.
 	for _, c := range []struct {
 		mode Mode
 		want float64
@@ -397,7 +398,8 @@ func TestSender_SojournReplacesQueue(t *testing.T) {
 	testkit.CheckNear(t, "U of a format without sojourn times", s.State().U, 0.1+0.5, rounding)
 }
 
-// TestSender_ClockOffsetsChangeNoDecision: clocks are never compared with each other: their offsets change no decision.
+// TestSender_ClockOffsetsChangeNoDecision checks that clocks are never compared with each other: their offsets change
+// no decision.
 func TestSender_ClockOffsetsChangeNoDecision(t *testing.T) {
 	for m := range modes {
 		random := rand.New(rand.NewPCG(1, 1))
@@ -481,7 +483,7 @@ func (w *withHops) OnAck(now unit.Time, a *cc.Ack) {
 	w.Controller.OnAck(now, &own)
 }
 
-// TestSchemes_DocumentEveryParameter: every parameter has a default that its scheme takes, and a source.
+// TestSchemes_DocumentEveryParameter checks that every parameter has a default that its scheme accepts, and a source.
 func TestSchemes_DocumentEveryParameter(t *testing.T) {
 	for _, s := range []cc.Scheme{Scheme(), RxScheme(), PowerScheme(), PINTScheme()} {
 		t.Run(s.Name, func(t *testing.T) {

@@ -15,8 +15,8 @@ func arrival(n, una, next int64, load float64) *cc.Ack {
 		Telemetry: cc.Telemetry{Load: load}}
 }
 
-// TestSpreadLoads: while packets arrive out of order, U is the largest load of the last 2/3 of T, 6.7 us, with format:
-// relative and PINT. In order, each load is U.
+// TestSpreadLoads checks that while packets arrive out of order, U is the largest load of the last 2/3 of T, 6.7 us,
+// with format: relative and PINT. In order, each load is U.
 func TestSpreadLoads(t *testing.T) {
 	s := newSender(t, newFlow(), nil)
 	p, err := NewPINT(newFlow(), PINTConfig{Defaults(), 1})
@@ -68,8 +68,8 @@ func TestSpreadProof(t *testing.T) {
 	}
 }
 
-// TestSpreadRoundTrip: on several paths a window is committed when all that was sent before the last commit is
-// acknowledged: a packet of a fast path ends no round trip of the slow one.
+// TestSpreadRoundTrip checks that on several paths a window is committed when all that was sent before the last commit
+// is acknowledged: a packet of a fast path ends no round trip of the slow one.
 func TestSpreadRoundTrip(t *testing.T) {
 	s := newSender(t, newFlow(), nil)
 	s.OnAck(us, arrival(1, 0, 10, 0.9)) // commits; the next is due behind packet 9
@@ -83,7 +83,8 @@ func TestSpreadRoundTrip(t *testing.T) {
 	}
 }
 
-// TestSpreadUncongested: telemetry upon congestion: records of a congested path hold while others are uncongested.
+// TestSpreadUncongested checks telemetry upon congestion: records of a congested path hold while others are
+// uncongested.
 func TestSpreadUncongested(t *testing.T) {
 	s := newSender(t, newFlow(), nil)
 	bytes := uint64(0)

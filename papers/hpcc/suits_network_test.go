@@ -57,8 +57,8 @@ measure: [goodput]`, warmup, map[bool]int{false: x.hosts + 1, true: 20}[x.joins]
 	return slices.Compact(kinds), r
 }
 
-// TestSuitsNetwork: parameters of program telemetry and increases that a warning is about do harm, and those next to
-// them, without a warning, fill the link with a short queue and equal shares.
+// TestSuitsNetwork checks that parameters of program telemetry and increases with a warning do harm, and that those
+// next to them, without a warning, fill the link with a short queue and equal shares.
 func TestSuitsNetwork(t *testing.T) {
 	const congestion = "telemetry: congestion"
 	const short, long, load, sum = "hpcc-load-short", "hpcc-load-long", "hpcc-congested-load", "hpcc-increases"

@@ -211,8 +211,8 @@ func TestCoarseUnitsOnALot(t *testing.T) {
 	}
 }
 
-// TestConvergencePredicted checks that the predictions next to the experiment's values are those of appendix A's
-// formula (predictedUpdates), with the path's T.
+// TestConvergencePredicted checks that the predictions next to the experiment's values follow appendix A's formula
+// (predictedUpdates), with the path's T.
 func TestConvergencePredicted(t *testing.T) {
 	src, err := library().OpenExperiment("hpcc/convergence")
 	if err != nil {

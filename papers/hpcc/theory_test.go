@@ -304,9 +304,9 @@ func TestFixedPointOfPaths(t *testing.T) {
 	testkit.CheckNear(t, "W_ai with five flows counted", s.State().WAI, 125_000*0.05/5/4, rounding)
 }
 
-// TestPerHopFixedPoint checks appendix A with a register per resource, the minimum rate of which applies: a flow's rate
-// is the minimum of a·(1 − Utarget/U_i)⁻¹, which is max-min fair. With the path's worst load in one register the fluid
-// gives the same, because the minimum is that of the largest U_i. Packets do not, because their loads are noisy:
+// TestPerHopFixedPoint checks appendix A with a register per resource, where the minimum rate applies: a flow's rate is
+// the minimum of a·(1 − Utarget/U_i)⁻¹, which is max-min fair. With the path's worst load in one register the fluid
+// gives the same, because the minimum is the largest U_i's. Packets do not, because their loads are noisy:
 // TestParkingLot.
 func TestPerHopFixedPoint(t *testing.T) {
 	const a = 600_000
@@ -387,7 +387,7 @@ func TestPowerTCP(t *testing.T) {
 	w := d.w
 	ack(d, 30*us, 9501, 9900, hop(1, 30*us, 250000, 125000)) // λ = 1, ν = 2: another round trip
 	testkit.CheckNear(t, "W a round trip later", d.w, 0.9*(w/(2/0.95)+1250)+0.1*w, rounding)
-	// At power 1 with β = 0 the window stands: the equilibrium is a full link without a queue.
+	// At power 1 with β = 0 the window stays: the equilibrium is a full link without a queue.
 	e, _ := NewPower(newFlow(), PowerConfig{Gamma: 0.9, Eta: 1})
 	for i := range 100 {
 		n := unit.Time(i) * 10 * us

@@ -9,8 +9,8 @@ import (
 	"weir/worlds/sim"
 )
 
-// twoWay runs flows of a dumbbell of 100 Gb/s in both directions, of which acknowledgements queue with the other
-// direction's data, and returns the bottleneck's utilisation and the 95th percentile of its queue.
+// twoWay runs flows of a dumbbell of 100 Gb/s in both directions. Their acknowledgements queue with the other
+// direction's data. It returns the bottleneck's utilisation and the 95th percentile of its queue.
 func twoWay(t *testing.T, flows int, control, transport string, warmup, duration unit.Time) (used float64,
 	queue int64) {
 	t.Helper()

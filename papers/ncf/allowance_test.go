@@ -9,8 +9,8 @@ import (
 	"weir/core/unit"
 )
 
-// hostile offers a port of a rate so many times that, by senders that ignore NACKs, and returns what the switch made
-// of it: data packets sent, NACKs, and what both have in bytes.
+// hostile offers a port the given multiple of its rate, by senders that ignore NACKs. It returns the switch's output:
+// data packets sent, NACKs, and the bytes of both.
 func hostile(t *testing.T, s setup, flows, packets int, times float64) (r *rig, data, nacks, bytes, nackBytes int64) {
 	r = newRig(t, s)
 	r.sent = func(_ unit.Time, _ packet.PortID, p *packet.Packet) {

@@ -32,5 +32,5 @@ func TestNoStarvationFull(t *testing.T) {
 		[]string{"both", "four elephants", "ten elephants", "elephants alone"})
 }
 
-// TestEchoNetworksFull: all round trips and numbers of flows.
+// TestEchoNetworksFull runs TestEchoNetworks with all round trips and numbers of flows.
 func TestEchoNetworksFull(t *testing.T) { echoNetworks(t, 0) }

@@ -46,8 +46,8 @@ func TestAttack_MiceLeaveElephantsTheirHalf(t *testing.T) {
 		{"4ms", "2", "twice", "ncf", 0.9 * half, 1.05 * half}, {"4ms", "2", "twice", "windows", 0, 0.88 * half}})
 }
 
-// TestAttackOfManyTimes: floods of several times the port leave elephants as much, and each of ten a quarter of its
-// part or more, by loss and by supply. TestAttackFull has more.
+// TestAttackOfManyTimes checks that floods of several times the port leave elephants as much, and each of ten a quarter
+// of its part or more, by loss and by supply. TestAttackFull has more.
 func TestAttackOfManyTimes(t *testing.T) {
 	attacked(t, "duration=500ms", []underAttack{{"1ms", "10", "10_times", "ncf", 0.9 * half, 1.05 * half},
 		{"1ms", "10", "10_times", "ncf_supply", 0.9 * half, 1.1 * half},

@@ -6,8 +6,8 @@ import (
 	"weir/core/unit"
 )
 
-// BenchmarkCount is update, query and F of a packet among a million flows, for sketches with
-// ε = δ = 1 % and 4 windows, and larger ones.
+// BenchmarkCount measures update, query and F of a packet among a million flows, for sketches with ε = δ = 1 % and 4
+// windows, and larger ones.
 func BenchmarkCount(b *testing.B) {
 	for _, c := range []struct {
 		name           string

@@ -118,7 +118,7 @@ func TestNoticesTakeTime(t *testing.T) {
 	}
 }
 
-// floods records what Program.flooded says of port 1 when packets for it come.
+// floods records the result of Program.flooded for port 1 when packets for it arrive.
 type floods struct {
 	g    *Program
 	said bool
@@ -169,8 +169,8 @@ func TestMiceOfWindows(t *testing.T) {
 	}
 }
 
-// paid is what elephants pay while mice flood a port of 100 Mb/s from 10 ms to 60 ms: when they are told, and when
-// memory is reclaimed from them. They have as much waiting as keeps, and send what the scheduler gives them.
+// paid returns what elephants pay while mice flood a port of 100 Mb/s from 10 ms to 60 ms: when they are notified, and
+// when memory is reclaimed from them. They keep keeps bytes waiting, and send at the scheduler's rate.
 func paid(t *testing.T, keeps int, given ...string) (told, reclaimed []unit.Time) {
 	t.Helper()
 	r := newRig(t, setup{ports: 4, queues: 3, rates: map[int]unit.Rate{1: 100 * unit.Mbps}, given: append([]string{

@@ -11,7 +11,7 @@ import (
 // echoing is a tight switch that echoes.
 func echoing(given ...string) setup { return tight(append([]string{"form", "ece"}, given...)...) }
 
-// ack has an acknowledgement come from dst to src.
+// ack makes an acknowledgement arrive from dst to src.
 func (r *rig) ack(now unit.Time, src, dst packet.Addr, port uint16, ack int64, change ...func(p *packet.Packet)) {
 	p := r.data(dst, src, 80, 500, 0, func(p *packet.Packet) {
 		p.Kind, p.DstPort, p.Ack, p.TOS, p.Flow = packet.Ack, port, ack, 0, packet.FlowID(port)

@@ -10,7 +10,7 @@ import (
 	"weir/internal/testkit"
 )
 
-// countsOf makes counts of windows, the current one last, as figure 2 has them.
+// countsOf returns counts of windows, the current one last, as in figure 2.
 func countsOf(elapsed float64, flow, total []uint64) *FlowEstimate {
 	n := len(flow)
 	c := &FlowEstimate{Windows: n, Duration: 10 * milli, Elapsed: unit.Time(elapsed * float64(10*milli))}
@@ -20,16 +20,15 @@ func countsOf(elapsed float64, flow, total []uint64) *FlowEstimate {
 	return c
 }
 
-// BS'19 figure 2: right before t1 the counters c2, c1, c0 of three flows are f1 = 0, 0, 1,
-// f2 = 10, 5, 1, f3 = 12, 10, 8, in packets; "both these flows [f2 and f3] would be labelled
-// elephants", and f1 a mouse. With any window f1 is an elephant, too, for c0 has only ten
-// packets, unless a window must have more to be judged.
+// TestDetector_MatchesFigure2 checks BS'19 figure 2: right before t1 the counters c2, c1, c0 of three flows are f1 = 0,
+// 0, 1, f2 = 10, 5, 1, f3 = 12, 10, 8, in packets; "both these flows [f2 and f3] would be labelled elephants", and f1 a
+// mouse. With any window f1 is an elephant, too, since c0 has only ten packets, unless a window must have more to be
+// judged.
 //
-// At t2, so the text, "f2 has transitioned from being an elephant to being a mice, while f3 has
-// transitioned in the opposite manner". The latter contradicts the former: f3 was an
-// elephant at t1, by every form, and does not become one. Counters at t2 are in the
-// figure only; f2 is a mouse by average once 95 packets of others have come without one of its
-// own: 6 of 15 + 10 + 95. f3 then stays what it was.
+// At t2, according to the text, "f2 has transitioned from being an elephant to being a mice, while f3 has transitioned
+// in the opposite manner". The latter contradicts the former: f3 was an elephant at t1, by every form, and does not
+// become one. Counters at t2 are in the figure only. By average, f2 is a mouse once 95 packets of others have arrived
+// without one of its own: 6 of 15 + 10 + 95. f3 then stays an elephant.
 func TestDetector_MatchesFigure2(t *testing.T) {
 	s := NewSketch(SketchConfig{Windows: 3, Duration: 10 * milli, Width: 1 << 12, Depth: 5, Bits: 32, Packets: true})
 	flows := [][]int{{0, 0, 1}, {10, 5, 1}, {12, 10, 8}}
@@ -141,7 +140,7 @@ func TestPartialWindow(t *testing.T) {
 			}
 		})
 	}
-	// MinTraffic is of all windows together, and of every form.
+	// MinTraffic applies to all windows together, and to every form.
 	for form := range FormCount {
 		for _, least := range []uint64{209, 210, 211} {
 			d := Detector{Form: form, Threshold: 0.05, MinTraffic: least}
@@ -150,7 +149,7 @@ func TestPartialWindow(t *testing.T) {
 			}
 		}
 	}
-	// Nobody has more than everything.
+	// No flow has more than the whole traffic.
 	for form := range FormCount {
 		d := Detector{Form: form, Threshold: 1}
 		if d.IsElephant(countsOf(0.5, []uint64{T, T, T, T / 2}, []uint64{T, T, T, T / 2})) {
@@ -159,9 +158,9 @@ func TestPartialWindow(t *testing.T) {
 	}
 }
 
-// detection is when a new flow with a constant share x of a constant load becomes an elephant:
-// after its first packet, in windows of length d, where it begins at phase φ of a window and
-// floor is the least total that is judged, also in windows of the load.
+// detection returns when a new flow with a constant share x of a constant load becomes an elephant, after its first
+// packet. Windows have the length d, and the flow begins at phase φ of a window. floor is the minimum total that is
+// judged, also in windows of the load.
 //
 // With average, and mean of shares, which is the same under constant load, once
 // x·t > θ·((n − 1)·d + e), with e what has elapsed of the current window; in window k after the

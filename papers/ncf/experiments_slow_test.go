@@ -30,8 +30,8 @@ func TestExperiments_QuickMechanismsHold(t *testing.T) {
 	}
 }
 
-// TestExperimentsLoad: every experiment is valid, also its quick variant, which keeps every scheme and both ends of
-// every other sweep, with one seed.
+// TestExperimentsLoad checks that every experiment is valid, also its quick variant, which keeps every scheme and both
+// ends of every other sweep, with one seed.
 func TestExperimentsLoad(t *testing.T) {
 	for _, e := range library().Experiments() {
 		src, err := library().OpenExperiment(e.Name)

@@ -61,8 +61,8 @@ func library() *experiment.Registry {
 	}
 }
 
-// TestQuickKeepsEnds: the quick variant of every experiment has one seed, or eight where the lab has one, every scheme,
-// and both ends of every other sweep.
+// TestQuickKeepsEnds checks that the quick variant of every experiment has one seed, or eight where the lab has one,
+// every scheme, and both ends of every other sweep.
 func TestQuickKeepsEnds(t *testing.T) {
 	for _, e := range library().Experiments() {
 		sweep, quick := runtest.ReadVariants(t, library(), e.Name)

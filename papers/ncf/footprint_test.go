@@ -67,7 +67,7 @@ func TestFootprintHasAllState(t *testing.T) {
 	}
 }
 
-// TestFootprintSizes: sizes by hand, of two ports and the traffic of unknown ports, n = 4, N = 20.
+// TestFootprintSizes checks sizes by hand, of two ports and the traffic of unknown ports, n = 4, N = 20.
 func TestFootprintSizes(t *testing.T) {
 	for _, x := range []struct {
 		given []string

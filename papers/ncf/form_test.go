@@ -50,8 +50,8 @@ func whoTells(t *testing.T, wire bool, transport uint8, given ...string) map[uin
 	return who
 }
 
-// TestControlFrame: the memory keeps room for control packets of controlFrame: no NACK is larger, and the largest is as
-// large.
+// TestControlFrame checks that the memory keeps room for control packets of controlFrame: no NACK is larger, and the
+// largest is as large.
 func TestControlFrame(t *testing.T) {
 	largest := int32(0)
 	for _, version := range []uint8{4, 6} {

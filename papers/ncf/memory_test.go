@@ -37,7 +37,7 @@ func memory(t *testing.T, change func(c *MemoryConfig)) *Memory {
 	return m
 }
 
-// take books frames of 1000 bytes while they fit, at most n, and tells how many did.
+// take books frames of 1000 bytes while they fit, at most n, and returns their number.
 func take(m *Memory, now unit.Time, c Class, n int) (taken int) {
 	for taken < n && m.Fits(c, 1000) {
 		m.Book(now, c, 1000)
@@ -157,7 +157,7 @@ func TestSpikeLimit(t *testing.T) {
 	if now = 13 * ms; m.entitled(now, Mice) != 85_000 {
 		t.Error("no spike after n windows of balance")
 	}
-	// mice beyond their balance where nobody else lacks memory are no spike
+	// mice beyond their balance are no spike while no other class lacks memory
 	m = memory(t, nil)
 	take(m, 0, Mice, 60)
 	if m.entitled(100*ms, Mice) != 85_000 {
@@ -341,7 +341,8 @@ func TestMemoryErrors(t *testing.T) {
 	}
 }
 
-// TestTally_SumsCurrentWindows: the tally has the current window and the n − 1 before it, as the sketch does.
+// TestTally_SumsCurrentWindows checks that the tally has the current window and the n − 1 before it, as the sketch
+// does.
 func TestTally_SumsCurrentWindows(t *testing.T) {
 	x := newTally(3, ms)
 	x.add(0, 1)

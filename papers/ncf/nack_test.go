@@ -20,7 +20,7 @@ func framing(t testing.TB, name string) packet.Framing {
 	return f
 }
 
-// tight is a switch with three ports whose memory a few packets fill, and slow ones.
+// tight is a switch with three slow ports and memory for a few packets.
 func tight(given ...string) setup {
 	return setup{ports: 3, queues: 3, given: append([]string{"memory", "20kB", "top", "0", "least", "100kB"}, given...)}
 }
@@ -327,7 +327,8 @@ func TestMaxMin(t *testing.T) {
 	}
 }
 
-// TestSupplyOfMice: a mouse is offered an equal share of the target among all flows: an incast may have no elephant.
+// TestSupplyOfMice checks that a mouse is offered an equal share of the target among all flows, since an incast may
+// have no elephant.
 func TestSupplyOfMice(t *testing.T) {
 	r := newRig(t, tight())
 	for i := range 8 { // each has come before the first one finds no room
@@ -441,7 +442,8 @@ func TestCoalesceCauses(t *testing.T) {
 	}
 }
 
-// TestCoalesceLeaves: a combined NACK leaves in time, when it is full, and when another flow needs its place.
+// TestCoalesceLeaves checks that a combined NACK is sent in time, when it is full, and when another flow needs its
+// place.
 func TestCoalesceLeaves(t *testing.T) {
 	r := newRig(t, tight("coalesce", "100us", "form", "extension"))
 	var at []unit.Time

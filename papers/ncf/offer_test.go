@@ -87,7 +87,7 @@ type stream struct {
 	control  bool
 }
 
-// told has streams arrive, then an elephant's burst that overflows, and returns the supply that its first NACK has.
+// told makes streams arrive, then an elephant's burst that overflows, and returns the supply in its first NACK.
 func told(t *testing.T, end unit.Time, s setup, streams ...stream) float64 {
 	t.Helper()
 	r := newRig(t, s)

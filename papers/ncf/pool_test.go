@@ -48,7 +48,7 @@ func TestBuffersBelowMemory(t *testing.T) {
 			if other.Used(Elephants) != others {
 				t.Errorf("elephants of another port had %d, have %d", others, other.Used(Elephants))
 			}
-			// Elephants keep their reservation however many mice come.
+			// Elephants keep their reservation for any number of mice.
 			for i := range 200 {
 				r.come(now, 2, r.data(3, 2, uint16(200+i), 0, 1000))
 			}
@@ -64,7 +64,7 @@ func TestBuffersBelowMemory(t *testing.T) {
 	}
 }
 
-// TestEarlyOfPort checks that in a pool early concerns the port's elephants: those of another port cause no notice.
+// TestEarlyOfPort checks that in a pool early concerns the port's elephants: elephants of another port cause no notice.
 func TestEarlyOfPort(t *testing.T) {
 	for _, x := range []struct {
 		name string
@@ -118,7 +118,7 @@ func TestBudgetsInPackets(t *testing.T) {
 			t.Fatalf("after %d full frames: flooded is %v", i+1, probe.flooded)
 		}
 	}
-	// What the port sends in n·d, 400, and what the memory holds.
+	// The port sends 400 in n·d, and the memory holds the rest.
 	if want := uint32(400 + 10_000_000/defaultFrame); probe.allowed != want {
 		t.Errorf("%d NACKs are allowed, want %d", probe.allowed, want)
 	}

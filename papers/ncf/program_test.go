@@ -85,7 +85,7 @@ func (s *spy) Book(_ *dataplane.Env, p *packet.Packet) {
 	}
 }
 
-// again has every packet come a second time.
+// again makes every packet arrive a second time.
 type again struct{}
 
 func (again) Name() string { return "again" }
@@ -216,7 +216,7 @@ func TestProgram_BooksBalanceUnderRandomTraffic(t *testing.T) {
 	}
 }
 
-// books are what leaves a switch, and whom its NACKs name.
+// books has the packets that depart from a switch, and the packets that its NACKs name.
 type books struct {
 	*rig
 	t         *testing.T
@@ -291,7 +291,7 @@ func (b *books) sendRandom(seed uint64, wire bool) string {
 	return b.text.String()
 }
 
-// balance asks that every packet has gone, was dropped or named, and that nothing is left.
+// balance checks that every packet has departed, or was dropped or named, and that no packet is left.
 func (b *books) balance(count uint64) {
 	t, counts := b.t, b.g.NackCounts()
 	lost, made := uint64(0), uint64(0)
@@ -310,7 +310,7 @@ func (b *books) balance(count uint64) {
 			t.Fatalf("%v is named %d times", k, n)
 		}
 	}
-	// lost NACKs name nobody
+	// lost NACKs name no packet
 	if named := uint64(len(b.names)); named > counts.Named || counts.Lost == 0 && named < counts.Named {
 		t.Fatalf("%d are named, of %+v", named, counts)
 	}
@@ -326,8 +326,8 @@ func (b *books) balance(count uint64) {
 	}
 }
 
-// TestProgram_HoldsDataplaneContract: the contract of switches and drivers holds with NCF in the switch, but for
-// scripts that count on the class that it gives.
+// TestProgram_HoldsDataplaneContract checks that the contract of switches and drivers holds with NCF in the switch,
+// except for scripts that rely on the class that it gives.
 func TestProgram_HoldsDataplaneContract(t *testing.T) {
 	for _, script := range dataplanetest.Scripts() {
 		if strings.HasPrefix(script.Name, "trimming moves") {
@@ -526,7 +526,7 @@ func TestNoAllocation(t *testing.T) {
 	}
 }
 
-// BenchmarkProgram is a packet's way through a switch with three ports, 1000 flows: with forwarding only, and
+// BenchmarkProgram measures a packet's way through a switch with three ports, 1000 flows: with forwarding only, and
 // with NCF when there is room, and when two of three packets find none.
 func BenchmarkProgram(b *testing.B) {
 	for _, c := range []struct {

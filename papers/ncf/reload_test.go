@@ -11,7 +11,7 @@ import (
 )
 
 // TestBuiltForNewRates checks that d, memory and thresholds follow from the rates and limits that will hold, also where
-// the live ports still have those of the last file.
+// the live ports still have the last file's.
 func TestBuiltForNewRates(t *testing.T) {
 	const ports = 2
 	newLimit := tm.Limit{Bytes: 1 << 20}

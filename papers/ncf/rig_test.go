@@ -18,8 +18,8 @@ const (
 	ms = unit.Millisecond
 )
 
-// rig is one switch with NCF and the plainest driver. Port i leads to address i+1, of
-// either family, unless via says otherwise.
+// rig is one switch with NCF and the plainest driver. Port i leads to address i+1, of either family, unless via
+// differs.
 type rig struct {
 	t     testing.TB
 	sw    *dataplane.Switch
@@ -53,7 +53,7 @@ type setup struct {
 	given     []string
 }
 
-// bareFrames are those of a switch on its own that sees none.
+// bareFrames are the frames of a standalone switch that sees no frames.
 type bareFrames struct{}
 
 func (bareFrames) FlowNumber(*packet.Packet, bool) uint64    { return 0 }
@@ -181,7 +181,7 @@ func (r *rig) until(now unit.Time) {
 	}
 }
 
-// drain goes on until nothing waits.
+// drain runs until no packet waits.
 func (r *rig) drain() { r.until(unit.Never - 1) }
 
 // data is a packet with payload from address src to dst.
@@ -200,7 +200,7 @@ func (r *rig) data(src, dst packet.Addr, port uint16, seq int64, payload int32,
 	return p
 }
 
-// come has p arrive.
+// come makes p arrive.
 func (r *rig) come(now unit.Time, in packet.PortID, p *packet.Packet) {
 	r.until(now)
 	if r.setup.wire {

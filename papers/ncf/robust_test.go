@@ -205,7 +205,7 @@ func TestTopElephants(t *testing.T) {
 					}
 				}
 			}
-			// it is over: packets come, nobody is told
+			// it is over: packets arrive without a notice
 			r.drain()
 			if r.g.Memory(1).IsCongested() {
 				t.Error("it is empty, and congested")

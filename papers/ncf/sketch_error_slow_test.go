@@ -4,5 +4,5 @@ package ncf
 
 import "testing"
 
-// TestErrorBoundSeeds: the bound holds for each of eight draws of the hashes.
+// TestErrorBoundSeeds checks that the bound holds for each of eight draws of the hashes.
 func TestErrorBoundSeeds(t *testing.T) { errorBound(t, 8) }

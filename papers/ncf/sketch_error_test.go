@@ -15,7 +15,7 @@ import (
 // traffic is a window's packets: flow and bytes.
 type traffic func(r *rand.Rand, give func(key uint64, bytes int32))
 
-// zipf is packets whose flows are drawn from Zipf's law over 100 000.
+// zipf returns packets with flows drawn from Zipf's law over 100 000.
 func zipf(exponent float64) traffic {
 	return func(r *rand.Rand, give func(uint64, int32)) {
 		z := rand.NewZipf(r, exponent, 1, 99_999)
@@ -25,8 +25,8 @@ func zipf(exponent float64) traffic {
 	}
 }
 
-// websearch is flows with sizes of the web search workload (HPCC's CDF), of which 15 send at a time
-// with the same rate, and each that ends makes room for a new one.
+// websearch returns flows with sizes of the web search workload (HPCC's CDF). 15 send at a time with the same rate, and
+// a new one replaces each that ends.
 func websearch() traffic {
 	type flow struct{ key, left uint64 }
 	var active []flow

@@ -97,8 +97,8 @@ func TestSketch_CountersSaturate(t *testing.T) {
 			t.Errorf("%d bits: next window %d, %d", bits, c.Flow[0], c.Flow[1])
 		}
 	}
-	// What saturation costs: 16 bits hold 65 kB of a window of 1 MB, 6.6 %. An elephant with 50 %
-	// is still one by 5 %, and no more by 10 %.
+	// The cost of saturation: 16 bits hold 65 kB of a window of 1 MB, 6.6 %. An elephant with 50 % is still one by 5 %,
+	// and no more by 10 %.
 	s := NewSketch(SketchConfig{Windows: 2, Duration: 10 * milli, Width: 1 << 10, Depth: 4, Bits: 16})
 	for i := range 1000 {
 		s.Count(0, uint64(i%2)*uint64(i)+1, 1000)
@@ -184,7 +184,7 @@ func TestSketch_UsesFixedMemory(t *testing.T) {
 	width, depth := Dimensions(0.001, 0.01)
 	s := NewSketch(SketchConfig{Windows: 4, Duration: 100 * milli, Width: width, Depth: depth, Bits: 32, Seed: 1})
 	before := s.Bytes()
-	// A cell is four counts and the stamp, up to the next power of two; all is there for what came and for what was lost.
+	// A cell is four counts and the stamp, up to the next power of two; all is there for arrived and for lost packets.
 	if want := 2 * (2719*5*8*4 + 4*8); before != want {
 		t.Errorf("%d bytes, want %d", before, want)
 	}

@@ -98,7 +98,7 @@ func TestTopDecays(t *testing.T) {
 	see(0, map[uint64]uint64{6: 5})
 	see(1, map[uint64]uint64{6: 3})
 	see(2, nil)
-	// nothing is not heavy
+	// a flow without traffic is not heavy
 	if NewTop(2, 3).OfferCounts(0, 1, counts()) != nil {
 		t.Error("a flow without traffic is among the heaviest")
 	}
@@ -185,9 +185,8 @@ func TestTopRecall(t *testing.T) {
 	testkit.Golden(t, "top_recall.txt", table.String())
 }
 
-// topRecall gives a table of the heaviest flows traffic whose keys shift by window, and returns
-// the mean and the worst share of the heaviest that it has at the ends of windows, and which
-// share of their bytes.
+// topRecall gives a table of the heaviest flows traffic with keys that shift by window. It returns the mean and the
+// worst share of the heaviest flows that it has at the ends of windows, and its share of their bytes.
 func topRecall(t *testing.T, give traffic, shift func(w int) uint64) (mean, worst, bytes float64) {
 	const n, windows, rounds = 20, 4, 24
 	width, depth := Dimensions(0.001, 0.01)

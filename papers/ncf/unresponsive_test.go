@@ -8,8 +8,8 @@ import (
 	"weir/core/unit"
 )
 
-// pair is two elephants on a port of 1 Gb/s for 60 ms: one sends 700 Mb/s whatever it hears, the other begins with 600
-// and takes a notice as one to send 0.85 of that, but no less than 450.
+// pair is two elephants on a port of 1 Gb/s for 60 ms. One always sends 700 Mb/s. The other begins with 600, and
+// reduces to 0.85 of its rate at a notice, but not below 450.
 type pair struct {
 	passed, lost [2]int // bytes that left from 20 ms on, packets that were named by NACKs as gone
 	told         [2]int // notices of which nothing is lost
@@ -86,8 +86,8 @@ func TestNotifiedAboveShare(t *testing.T) {
 	}
 }
 
-// TestHeaviestFlows_JudgeResponseByCounts calculates the result of told from counts by hand: windows of 1 ms, so 125 kB
-// in one are 1 Gb/s.
+// TestHeaviestFlows_JudgeResponseByCounts checks by hand which flows their counts show to be unresponsive to NACKs:
+// windows of 1 ms, so 125 kB in one are 1 Gb/s.
 func TestHeaviestFlows_JudgeResponseByCounts(t *testing.T) {
 	const share = 500e6
 	for _, x := range []struct {

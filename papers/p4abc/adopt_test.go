@@ -8,8 +8,8 @@ import (
 	"weir/internal/testkit"
 )
 
-// TestBytesCount: with thresholds in bytes it is bytes that count: twenty small frames are a short queue, six full ones
-// are not.
+// TestBytesCount checks that with thresholds in bytes the bytes count: twenty small frames are a short queue, six full
+// ones are not.
 func TestBytesCount(t *testing.T) {
 	c := defaults()
 	c.QMin, c.QBase, c.Gamma = unit.Depth{Bytes: 5000}, unit.Depth{Bytes: 5001}, unit.Depth{Bytes: 1}

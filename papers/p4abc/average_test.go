@@ -61,7 +61,8 @@ func (f form) mean(all []accepted, memory unit.Time) float64 {
 	return math.Log2(sum / weights)
 }
 
-// TestAverageForms: each form of A_avg is its formula: the mean activity of packets, or log2 of the mean rate of bytes.
+// TestAverageForms checks that each form of A_avg is its formula: the mean activity of packets, or log2 of the mean
+// rate of bytes.
 func TestAverageForms(t *testing.T) {
 	for _, f := range forms {
 		c := f.config()
@@ -250,8 +251,8 @@ func TestIntegerRates(t *testing.T) {
 	}
 }
 
-// TestIntegerRatesRange: the bytes stay at their largest value, and a silence of any length leaves the last packet's
-// activity.
+// TestIntegerRatesRange checks that the bytes stay at their largest value, and that a silence of any length leaves the
+// last packet's activity.
 func TestIntegerRatesRange(t *testing.T) {
 	s := newSlots(300 * unit.Millisecond)
 	a := newIntegerRates(NewFixed(5), math.MaxUint64-1, 0)

@@ -102,18 +102,18 @@ func TestComparedSettings(t *testing.T) {
 	}
 }
 
-// TestUploads_ClaimsHold: short uploads of a light user against heavy ones.
+// TestUploads_ClaimsHold checks the claims about short uploads of a light user against heavy ones.
 func TestUploads_ClaimsHold(t *testing.T) {
 	holds(t, "p4abc/uploads", "repeat=1", "duration=10s", "warmup=6s", "scheme=[without, abc, drr]", "load=10%")
 }
 
-// TestMixes_ClaimsHold: users that speak QUIC-like, with BBR and others. Between 4 and 10 s client 1 is still 4 Mb/s
-// from its part next to 16 BBR connections.
+// TestMixes_ClaimsHold checks the claims about users that speak QUIC-like, with BBR and others. Between 4 and 10 s
+// client 1 is still 4 Mb/s from its part next to 16 BBR connections.
 func TestMixes_ClaimsHold(t *testing.T) {
 	holds(t, "p4abc/mixes", "repeat=1", "duration=12s", "warmup=6s", "n=16", "kind=[cubic, quic, bbr]")
 }
 
-// TestSmallPackets: calls, and acknowledgements of downloads, do not keep the heavy user's threshold down.
+// TestSmallPackets checks that calls, and acknowledgements of downloads, do not keep the heavy user's threshold down.
 func TestSmallPackets(t *testing.T) {
 	holds(t, "p4abc/calls", "repeat=1", "duration=2s", "warmup=4s", "link=50M_20ms", "each=100k", "calls=[39, 100]")
 	holds(t, "p4abc/two-way", "repeat=1", "duration=2s", "warmup=4s", "link=50M_20ms", "narrow=up", "uploads=4")

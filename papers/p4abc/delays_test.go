@@ -34,8 +34,8 @@ func twoClasses(t testing.TB, lines []dataplane.Line, c Config) *bench {
 	return newBenchOf(t, tm.NewDeadline([]unit.Time{0, 5 * unit.Millisecond}), 2, lines, c, byDSCP{})
 }
 
-// TestClassesDropAlike checks that activities, thresholds, averages and drops are the same for each packet whatever
-// classes packets choose: a class gives no throughput. Only the order of accepted packets changes.
+// TestClassesDropAlike checks that activities, thresholds, averages and drops are the same for each packet with any
+// classes of packets: a class gives no throughput. Only the order of accepted packets changes.
 func TestClassesDropAlike(t *testing.T) {
 	random := unit.NewRandom(11, "classes")
 	type step struct {
@@ -144,7 +144,7 @@ func fastCost(t *testing.T, integer bool) {
 	}
 }
 
-// activityOf is that of the current packet.
+// activityOf returns the activity of the current packet.
 func activityOf(b *bench) float64 {
 	if b.program.integers != nil {
 		return float64(b.program.integers.activity) / (1 << fractionBits)

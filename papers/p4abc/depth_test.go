@@ -72,7 +72,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestConfig_ThresholdsInTimeFollowRate: a threshold may be a time: 4.8 ms are 30 kB at 50 Mb/s and 600 kB at 1 Gb/s.
+// TestConfig_ThresholdsInTimeFollowRate checks that a threshold may be a time: 4.8 ms are 30 kB at 50 Mb/s and 600 kB
+// at 1 Gb/s.
 func TestConfig_ThresholdsInTimeFollowRate(t *testing.T) {
 	c := scheme.Defaults[Config]()
 	ms := func(x float64) unit.Depth { return unit.Depth{Time: unit.Time(x * float64(unit.Millisecond))} }
@@ -92,8 +93,8 @@ func TestConfig_ThresholdsInTimeFollowRate(t *testing.T) {
 	}
 }
 
-// TestConfig_RemarksUnsuitableThresholds: thresholds that do not go with rate, round trip or buffer are warned of where
-// the file is read.
+// TestConfig_RemarksUnsuitableThresholds checks that thresholds that do not suit rate, round trip or buffer cause a
+// warning where the file is read.
 func TestConfig_RemarksUnsuitableThresholds(t *testing.T) {
 	port := func(rate unit.Rate, buffer unit.Length) dataplane.Peer {
 		return dataplane.Peer{To: "server", Rate: unit.LinkRate{Bits: rate}, Buffer: buffer}

@@ -82,7 +82,7 @@ func TestAggregates_FindNarrowestDescription(t *testing.T) {
 	}
 }
 
-// TestIPv6Prefix: a prefix of IPv6 joins its users, and leaves out others.
+// TestIPv6Prefix checks that a prefix of IPv6 joins its users, and leaves out others.
 func TestIPv6Prefix(t *testing.T) {
 	a := described(t, ToSender, "fd00::4/126")
 	meter := func(src packet.Addr) *activityMeter { return a.findMeter(&packet.Packet{Src: src, Version: 6}) }

@@ -75,7 +75,7 @@ func TestProgram_MarkLivesWithinDomain(t *testing.T) {
 	}
 }
 
-// TestCoreDropsByMark: more active packets are dropped first in the core.
+// TestCoreDropsByMark checks that more active packets are dropped first in the core.
 func TestCoreDropsByMark(t *testing.T) {
 	c := at(t, "core")
 	for range 12 {
@@ -249,7 +249,7 @@ func TestLowestActivity(t *testing.T) {
 	}
 }
 
-// TestRangeOfMarks: the ends of the range are in it, also with a delay class in their last bits.
+// TestRangeOfMarks checks that the ends of the range are in it, also with a delay class in their last bits.
 func TestRangeOfMarks(t *testing.T) {
 	for x, want := range map[uint32]bool{math.Float32bits(minHonest): true, math.Float32bits(maxHonest): true, 0: true,
 		withClass(math.Float32bits(minHonest), 7): true, withClass(math.Float32bits(maxHonest), 7): true,
@@ -372,7 +372,7 @@ func TestProgram_MarksFitInsideMTU(t *testing.T) {
 			}
 		})
 	}
-	// one that comes with its mark needs no more room
+	// a packet that arrives with its mark needs no more room
 	b := newBenchAt(t, sidesFrom["core"], c)
 	if !b.send(1, func(p *packet.Packet) {
 		p.Proto, p.Payload, p.Size = packet.ProtoUDP, 1492-28, 1492+14

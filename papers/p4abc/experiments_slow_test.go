@@ -87,7 +87,7 @@ func TestSingleFull(t *testing.T) {
 	}
 }
 
-// TestQuickVariants: the quick variants of all experiments can run, and all that can be shortened do.
+// TestQuickVariants checks that the quick variants of all experiments load, and runs those that can be shortened.
 func TestQuickVariants(t *testing.T) {
 	for _, e := range registry().Experiments() {
 		t.Run(e.Name, func(t *testing.T) {
@@ -131,7 +131,7 @@ func TestAggregateNumbersFull(t *testing.T) {
 	}
 }
 
-// TestJoinsFull: users join and leave, in the quick variant: fair again, and full.
+// TestJoinsFull checks that users that join and leave, in the quick variant, have fair shares again, and fill the link.
 func TestJoinsFull(t *testing.T) {
 	hold(t, carryOut(t, "p4abc/joins", experiment.Options{Quick: true}))
 }
@@ -141,7 +141,7 @@ func TestScaleFull(t *testing.T) {
 	holds(t, "p4abc/scale", "link=[10M_100ms, 1G_10ms]", "scheme=[documented, fitted]")
 }
 
-// TestScaleUsersFull: thresholds may fall with the root of the number of users.
+// TestScaleUsersFull checks that thresholds may fall with the root of the number of users.
 func TestScaleUsersFull(t *testing.T) {
 	holds(t, "p4abc/scale-users", "hosts=[3, 33]", "assumed=[2, 32]", "warmup=10s")
 }
@@ -149,17 +149,17 @@ func TestScaleUsersFull(t *testing.T) {
 // TestSensitivityFull checks the effect of each parameter at the paper's point.
 func TestSensitivityFull(t *testing.T) { holds(t, "p4abc/sensitivity", "repeat=1", "duration=20s") }
 
-// TestUploadsFull: short uploads of a light user against heavy ones.
+// TestUploadsFull checks the claims about short uploads of a light user against heavy ones.
 func TestUploadsFull(t *testing.T) {
 	holds(t, "p4abc/uploads", "repeat=1", "duration=20s", "scheme=[without, abc, packets, drr]", "load=[1%, 10%, 20%]")
 }
 
-// TestMixesFull: users that speak QUIC-like, with BBR and others.
+// TestMixesFull checks the claims about users that speak QUIC-like, with BBR and others.
 func TestMixesFull(t *testing.T) {
 	holds(t, "p4abc/mixes", "repeat=1", "duration=20s", "n=[1, 16]", "kind=[cubic, quic, bbr]")
 }
 
-// TestCompareFull: figures 5 and 6 with every scheme.
+// TestCompareFull checks the claims of figures 5 and 6 with every scheme.
 func TestCompareFull(t *testing.T) {
 	holds(t, "p4abc/compare-fig5", "repeat=1", "duration=10s", "warmup=5s", "n=[1, 16]")
 	holds(t, "p4abc/compare-fig6", "repeat=1", "duration=10s", "warmup=5s", "r0=[20Mbps, 100Mbps]")
@@ -198,26 +198,26 @@ func TestDelayByUserFull(t *testing.T) {
 	hold(t, carryOut(t, "p4abc/delay-users", experiment.Options{Set: []string{"repeat=1", "duration=20s"}}))
 }
 
-// TestIntegerFiguresFull: figures 4, 5 and 6 in integers, a third of the points with ten paired seeds: at every point
-// the mean difference to exact arithmetic is below 2 % of the link, or its 95 % interval contains 0.
+// TestIntegerFiguresFull runs figures 4, 5 and 6 in integers, a third of the points with ten paired seeds. At every
+// point the mean difference to exact arithmetic is below 2 % of the link, or its 95 % interval contains 0.
 func TestIntegerFiguresFull(t *testing.T) {
 	integersAreExact(t, 14, experiment.Options{Quick: true, Set: []string{"duration=10s"}})
 }
 
-// TestUnresponsiveFull: users of constant rate at unequal reference rates, over 60 s: every claim holds.
+// TestUnresponsiveFull runs users of constant rate at unequal reference rates, over 60 s: every claim holds.
 func TestUnresponsiveFull(t *testing.T) {
 	hold(t, carryOut(t, "p4abc/cbr-references", experiment.Options{Set: []string{"repeat=1"}}))
 }
 
-// TestPrototypeClaimsFull: every claim of the quick variants of the prototype experiments holds but for those that are
-// open.
+// TestPrototypeClaimsFull checks that every claim of the quick variants of the prototype experiments holds, except for
+// those that are open.
 func TestPrototypeClaimsFull(t *testing.T) {
 	for _, name := range []string{"fig4", "fig5", "fig6", "single", "causes"} {
 		t.Run(name, func(t *testing.T) { prototypeClaims(t, name, experiment.Options{Quick: true}) })
 	}
 }
 
-// TestDomainsShareFull: domains for the whole quick variant.
+// TestDomainsShareFull runs domains for the whole quick variant.
 func TestDomainsShareFull(t *testing.T) { domainsShare(t) }
 
 // TestRecordedArrivalsFull checks every packet of figures 4, 5 and 6, for four seconds.

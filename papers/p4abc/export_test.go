@@ -1,6 +1,6 @@
 package p4abc
 
-// Activity is that of the current packet.
+// Activity returns the activity of the current packet.
 func (a *Program) Activity() float64 {
 	if a.integers != nil {
 		return a.integers.activity.Float()

@@ -19,7 +19,7 @@ func numbers64(n int) (all []uint64) {
 	return all
 }
 
-// TestLog2Fixed_KeepsStatedError: the comment of logarithm states its error.
+// TestLog2Fixed_KeepsStatedError checks the error that the comment of log2Fixed states.
 func TestLog2Fixed_KeepsStatedError(t *testing.T) {
 	worst := 0.0
 	for _, x := range numbers64(100_000) {
@@ -46,7 +46,7 @@ func TestExp2Fixed_KeepsStatedError(t *testing.T) {
 	}
 }
 
-// TestDivideFixed_KeepsStatedError: the comment of quotient states its error.
+// TestDivideFixed_KeepsStatedError checks the error that the comment of divideFixed states.
 func TestDivideFixed_KeepsStatedError(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 1))
 	for range 100_000 {
@@ -67,7 +67,7 @@ func TestDivideFixed_KeepsStatedError(t *testing.T) {
 	}
 }
 
-// TestSignedDigits_AddUpWithoutNeighbours: signed binary adds up to the constant, with no two neighbours.
+// TestSignedDigits_AddUpWithoutNeighbours checks that signed binary adds up to the constant, with no two neighbours.
 func TestSignedDigits_AddUpWithoutNeighbours(t *testing.T) {
 	for x := range uint64(1 << 14) {
 		sum, below := int64(0), 64
@@ -99,8 +99,8 @@ func TestProduct_MultipliesWithinOneUnit(t *testing.T) {
 	}
 }
 
-// TestPortion_NeverExceedsWhole: a portion is right within its constant's places and within a unit a digit, is never
-// negative, and never more than the whole.
+// TestPortion_NeverExceedsWhole checks that a portion is right within its constant's places and within a unit a digit,
+// is never negative, and never more than the whole.
 func TestPortion_NeverExceedsWhole(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 1))
 	for range 2000 {

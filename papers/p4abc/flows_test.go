@@ -21,8 +21,8 @@ func hashes(n, places int) (all []uint32) {
 	return all
 }
 
-// relative sends flows of these rates (packets a second) for so long and returns the activity of each, less
-// that of the aggregate, at the end.
+// relative sends flows of these rates (packets a second) for the given time. It returns the activity of each, less the
+// aggregate's, at the end.
 func relative(f *flowShares, hash []uint32, rates []float64, seconds float64, memory unit.Time) []float64 {
 	out := make([]float64, len(rates))
 	next := make([]float64, len(rates))
@@ -69,8 +69,8 @@ func TestFlowsFormula(t *testing.T) {
 	}
 }
 
-// TestFlowsMatchMeters checks that the table's ratios are those of one TDRM-UTEMA meter per flow at every packet, also
-// across the time at which its origin moves, after a pause that clears all, and from the first packet on.
+// TestFlowsMatchMeters checks that the table's ratios equal one TDRM-UTEMA meter per flow at every packet, from the
+// first one on. They do so also across the time at which its origin moves, and after a pause that clears all.
 func TestFlowsMatchMeters(t *testing.T) {
 	const places, memory = 16, 30 * unit.Millisecond
 	random := unit.NewRandom(3, "flows")

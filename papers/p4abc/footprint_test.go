@@ -201,7 +201,8 @@ func TestFootprintGrows(t *testing.T) {
 	}
 }
 
-// TestFootprintStays: meters made for sources that sent are counted once: a footprint does not change with traffic.
+// TestFootprintStays checks that meters made for sources that sent are counted once: a footprint does not change with
+// traffic.
 func TestFootprintStays(t *testing.T) {
 	port := dataplanetest.Port{Rate: unit.LinkRate{Bits: 100 * unit.Mbps}, Queues: 1}
 	s := dataplanetest.Setup{Ports: []dataplanetest.Port{port, port, port}}

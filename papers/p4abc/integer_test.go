@@ -26,7 +26,7 @@ func newBoth(start, memory unit.Time) *both {
 	return &both{NewMeter(start), NewIntegerMeter(start, s), s, memory, 0}
 }
 
-// packet lets both see a packet and returns by how much the integer activity is above the exact one.
+// packet gives both a packet and returns by how much the integer activity is above the exact one.
 func (b *both) packet(now unit.Time, size int) float64 {
 	const reference = 10 * unit.Kbps
 	b.exact.Update(now, float64(size)*8, b.memory)
@@ -207,8 +207,8 @@ func TestIntegerAverage(t *testing.T) {
 	}
 }
 
-// TestIntegerAverageOfOne: a sample that is always the same is the average, from the first on, without drift: a
-// difference of less than 64 units, 0.001, adds less than a unit in a slot.
+// TestIntegerAverageOfOne checks that a sample that is always the same is the average, from the first on, without
+// drift: a difference of less than 64 units, 0.001, adds less than a unit in a slot.
 func TestIntegerAverageOfOne(t *testing.T) {
 	s := newSlots(300 * unit.Millisecond)
 	for _, x := range []float64{-7, 0.01, 12.3456, 23} {
@@ -223,7 +223,7 @@ func TestIntegerAverageOfOne(t *testing.T) {
 	}
 }
 
-// TestIntegerThreshold: equation (2) decides alike, but where the queue is at the threshold.
+// TestIntegerThreshold checks that equation (2) decides alike, except where the queue is at the threshold.
 func TestIntegerThreshold(t *testing.T) {
 	for _, c := range []struct{ qMin, qBase, gamma float64 }{{6, 20, 16}, {9000, 30000, 24000}, {1, 10, 0.5}, {0, 0, 1}} {
 		w := integers{perPacket: true, ports: []integerAQM{{qMin: NewFixed(c.qMin), qBase: NewFixed(c.qBase),
@@ -241,8 +241,8 @@ func TestIntegerThreshold(t *testing.T) {
 	}
 }
 
-// TestIntegerOperations: for a packet the integer variant only adds, shifts, compares and looks up: its functions
-// neither multiply nor divide, nor have they floating-point numbers, nor call any that do.
+// TestIntegerOperations checks that for a packet the integer variant only adds, shifts, compares and looks up. Its
+// functions neither multiply nor divide, have no floating-point numbers, and call no function that does.
 func TestIntegerOperations(t *testing.T) {
 	configured := []string{"NewFixed", "Float", "newCurve", "signedDigits", "productBy", "newPortion", "newSlots",
 		"logReference", "newIntegers", "rateAt", "continueMeter", "exportAverage", "adoptAverage", "newSpread", "draw",

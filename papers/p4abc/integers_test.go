@@ -11,8 +11,8 @@ import (
 	"weir/internal/testkit"
 )
 
-// TestFixed_RoundTripsThroughFloatBits: an activity is the same in a mark as in a register, and every finite mark is a
-// number or the range's end.
+// TestFixed_RoundTripsThroughFloatBits checks that an activity is the same in a mark as in a register, and that every
+// finite mark is a number or the range's end.
 func TestFixed_RoundTripsThroughFloatBits(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 1))
 	for i := range 100_000 {
@@ -40,7 +40,8 @@ func TestFixed_RoundTripsThroughFloatBits(t *testing.T) {
 	}
 }
 
-// TestMixedDomain: switches of both arithmetics read each other's marks: an edge of either and a core of either.
+// TestMixedDomain checks that switches of both arithmetics read each other's marks: an edge of either and a core of
+// either.
 func TestMixedDomain(t *testing.T) {
 	for _, edge := range []bool{false, true} {
 		for _, core := range []bool{false, true} {
@@ -84,7 +85,7 @@ func TestMixedDomain(t *testing.T) {
 	}
 }
 
-// TestAdoptArithmetic: a reload may change the arithmetic: rates and averages go on.
+// TestAdoptArithmetic checks that a reload may change the arithmetic: rates and averages go on.
 func TestAdoptArithmetic(t *testing.T) {
 	for _, from := range []bool{false, true} {
 		for _, to := range []bool{false, true} {
@@ -120,8 +121,8 @@ func TestAdoptArithmetic(t *testing.T) {
 	}
 }
 
-// TestIntegerProgram: an integer program decides as the exact one does: of a thousand users' packets, one queue of any
-// length.
+// TestIntegerProgram checks that an integer program decides as the exact one does: of a thousand users' packets, one
+// queue of any length.
 func TestIntegerProgram(t *testing.T) {
 	c := paper()
 	c.Register = true
@@ -150,7 +151,7 @@ func TestIntegerProgram(t *testing.T) {
 	}
 }
 
-// TestSpread_DrawsEvenlyOverShare: the fair meter's rates are spread evenly over the share that it is given.
+// TestSpread_DrawsEvenlyOverShare checks that the fair meter's rates are spread evenly over the share that it is given.
 func TestSpread_DrawsEvenlyOverShare(t *testing.T) {
 	for _, share := range []float64{1, 0.5, 0.1} {
 		for name, draw := range map[string]func(s *spread) float64{

@@ -192,9 +192,9 @@ func TestUnmarkedInMetrics(t *testing.T) {
 	}
 }
 
-// TestProgram_CountsBytesAndDropsPerUser checks that a user's accepted bytes and dropped frames are those of its
-// packets, for any cause of drops, and never fall. An aggregate shows them although it is not among the most active,
-// and one without traffic has zeros.
+// TestProgram_CountsBytesAndDropsPerUser checks that a user's accepted bytes and dropped frames count its packets, for
+// any cause of drops, and never fall. An aggregate shows them although it is not among the most active, and one without
+// traffic has zeros.
 func TestProgram_CountsBytesAndDropsPerUser(t *testing.T) {
 	book := packet.NewBook()
 	for i := range byte(20) {

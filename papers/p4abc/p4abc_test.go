@@ -18,8 +18,8 @@ import (
 
 func TestDocNamesTests(t *testing.T) { testkit.CheckDocTests(t, 18, "../../core/dataplane/users") }
 
-// TestMeterGolden: UTEMA, equations 28 to 30: unit packets each second, M = 10 s give 1.0508331944 at every arrival
-// from the first: right after an arrival R = b·dt/(1 − exp(−b·dt)) of the rate.
+// TestMeterGolden checks UTEMA, equations 28 to 30: unit packets each second, M = 10 s give 1.0508331944 at every
+// arrival from the first. Right after an arrival R = b·dt/(1 − exp(−b·dt)) of the rate.
 func TestMeterGolden(t *testing.T) {
 	m := NewMeter(0)
 	for i := 1; i <= 200; i++ {
@@ -81,7 +81,7 @@ func TestAverageGolden(t *testing.T) {
 	}
 }
 
-// TestActivity_FollowsEquation1: equation (1).
+// TestActivity_FollowsEquation1 checks equation (1).
 func TestActivity_FollowsEquation1(t *testing.T) {
 	for _, c := range []struct{ rate, want float64 }{{10e3, 0}, {20e3, 1}, {5e3, -1}, {40e6, math.Log2(4000)}, {0, 0}} {
 		if got := Activity(c.rate, 10*unit.Kbps); !testkit.IsNear(got, c.want, testkit.Tolerance{Absolute: 1e-12}) {
@@ -105,7 +105,7 @@ func TestThreshold_FollowsEquation2(t *testing.T) {
 	}
 }
 
-// bench is a switch with two ports: what comes in leaves by port 1.
+// bench is a switch with two ports: packets depart by port 1.
 type bench struct {
 	*dataplane.Switch
 	program *Program
@@ -125,7 +125,7 @@ func newBenchAt(t testing.TB, lines []dataplane.Line, c Config, before ...datapl
 	return newBenchOf(t, tm.NewFIFO(), 1, lines, c, before...)
 }
 
-// newBenchOf is newBenchAt with ports of so many queues.
+// newBenchOf is newBenchAt with ports of the given number of queues.
 func newBenchOf(t testing.TB, serves tm.Scheduler, queues int, lines []dataplane.Line, c Config,
 	before ...dataplane.Program) *bench {
 	t.Helper()
@@ -157,8 +157,7 @@ func newBenchOf(t testing.TB, serves tm.Scheduler, queues int, lines []dataplane
 	return b
 }
 
-// send lets a packet of 1490 bytes from a source come in and reports whether it was
-// accepted.
+// send sends a packet of 1490 bytes from a source to the switch and reports whether it was accepted.
 func (b *bench) send(src packet.Addr, ext ...func(*packet.Packet)) bool {
 	p := b.pool.Get()
 	p.Src, p.Dst, p.Size, p.Payload, p.HopLimit, p.Version = src, 6, 1490, 1448, 64, 4
@@ -181,7 +180,7 @@ func defaults() Config {
 		Gamma: unit.Depth{Packets: 16}, FastCost: 1, Class: ByPacket, Users: 2}
 }
 
-// paper returns the paper's configuration, whose average is over packets (§3.3).
+// paper returns the paper's configuration, with its average over packets (§3.3).
 func paper() Config {
 	c := defaults()
 	c.PerPacket = true
@@ -425,8 +424,7 @@ func TestAggregatesByFamily(t *testing.T) {
 	}
 }
 
-// again lets the switch make a copy of each packet from a port: beside it, or
-// instead of it for a second round.
+// again makes the switch copy each packet from a port: in addition to it, or instead of it for a second round.
 type again struct{ inject bool }
 
 func (again) Name() string { return "again" }
@@ -473,7 +471,7 @@ func TestRegisterCountsAll(t *testing.T) {
 	}
 }
 
-// TestNew_RejectsBadConfig: a program with values that no spec can hold is refused, not run.
+// TestNew_RejectsBadConfig checks that a program with values that no spec can hold is refused, not run.
 func TestNew_RejectsBadConfig(t *testing.T) {
 	site := &dataplane.Site{Ports: 2, Book: packet.NewBook()}
 	if _, err := New(site, defaults()); err != nil {

@@ -93,8 +93,8 @@ func (p *path) step() {
 	}
 }
 
-// BenchmarkPath is the time of the ingress path alone: finding the user, the meter, the activity, the AQM and A_avg.
-// What "nothing" takes, time that passes and the next packet, is in all of them.
+// BenchmarkPath measures the time of the ingress path by itself: finding the user, the meter, the activity, the AQM and
+// A_avg. The time of "nothing", in which time passes and the next packet follows, is in all of them.
 func BenchmarkPath(b *testing.B) {
 	b.Run("nothing", func(b *testing.B) {
 		p := newPath(b, defaults())
@@ -123,7 +123,7 @@ func paths() map[string]Config {
 	return map[string]Config{"exact": defaults(), "integer": integer}
 }
 
-// TestPathAllocates nothing: not a byte for a packet, in any arithmetic.
+// TestPathAllocates checks that no packet allocates memory, in any arithmetic.
 func TestPathAllocates(t *testing.T) {
 	for name, c := range paths() {
 		t.Run(name, func(t *testing.T) {

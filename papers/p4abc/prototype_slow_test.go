@@ -70,7 +70,7 @@ type residual struct {
 	size     float64
 }
 
-// prototypeResiduals are those of the four prototype experiments.
+// prototypeResiduals returns the residuals of the four prototype experiments.
 func prototypeResiduals(t *testing.T, instead *strings.Replacer, capacity string) []residual {
 	const most = 47.8 // Mb/s of payload on the link, TCP's
 	rates := []float64{10, 20, 30, 40, 50, 60, 70, 80, 90, 100}

@@ -50,8 +50,8 @@ func prototypeClaims(t *testing.T, name string, o experiment.Options) {
 	holdExcept(t, carryOut(t, "p4abc/prototype-"+name, o), "prototype-fig6.abc.monotone", "prototype-fig4.without.bursts")
 }
 
-// TestUnresponsive_StarvationFollowsReferences: users of constant rate at unequal reference rates starve in the cases
-// that the page derives (docs/papers/p4abc.md#constant-rates-at-unequal-reference-rates).
+// TestUnresponsive_StarvationFollowsReferences checks that users of constant rate at unequal reference rates starve in
+// the cases that the page derives (docs/papers/p4abc.md#constant-rates-at-unequal-reference-rates).
 func TestUnresponsive_StarvationFollowsReferences(t *testing.T) {
 	hold(t, carryOut(t, "p4abc/cbr-references", experiment.Options{Set: []string{"repeat=1", "duration=3s", "warmup=10s",
 		"gamma=[16 packets, 40 packets]"}}))

@@ -12,7 +12,7 @@ import (
 	"weir/internal/testkit"
 )
 
-// roomBench is a program whose port 1 sends 50 Mb/s and has a buffer.
+// roomBench returns a program. Its port 1 sends 50 Mb/s and has a buffer.
 func roomBench(t *testing.T, c Config, buffer tm.Limit) *Program {
 	t.Helper()
 	line := dataplane.Line{Rate: unit.LinkRate{Bits: 50 * unit.Mbps}}
@@ -126,8 +126,8 @@ func TestRoomShrinks(t *testing.T) {
 	}
 }
 
-// TestRoomAdopts: a reload keeps the room, as far as the new buffer has it. The paper's form and a short buffer have no
-// room, and do not see when a port is empty.
+// TestRoomAdopts checks that a reload keeps the room, as far as the new buffer has it. The paper's form and a short
+// buffer have no room, and do not see when a port is empty.
 func TestRoomAdopts(t *testing.T) {
 	for _, x := range []struct {
 		old    form
@@ -155,8 +155,8 @@ func TestRoomAdopts(t *testing.T) {
 	}
 }
 
-// TestRateOfEvent: an event that changes a port's rate changes the time that frames take, and the largest rate of a
-// user.
+// TestRateOfEvent checks that an event that changes a port's rate changes the time that frames take, and the largest
+// rate of a user.
 func TestRateOfEvent(t *testing.T) {
 	for _, f := range forms {
 		if f.perPacket {

@@ -15,7 +15,7 @@ func TestScale_FittedThresholdsShareLink(t *testing.T) {
 	holds(t, "p4abc/scale", "link=1G_10ms", "scheme=[documented, fitted]", "warmup=8s", "duration=2s")
 }
 
-// TestScaleUsers: thresholds may fall with the root of the number of users.
+// TestScaleUsers checks that thresholds may fall with the root of the number of users.
 func TestScaleUsers(t *testing.T) {
 	holds(t, "p4abc/scale-users", "hosts=[3, 33]", "assumed=[2, 32]", "warmup=3s", "duration=2s")
 }

@@ -9,8 +9,8 @@ import (
 	"weir/study/results"
 )
 
-// TestIntegerFigures: one point each of figures 4, 5 and 6 in integers, with ten paired seeds: the mean difference to
-// exact arithmetic is below 2 % of the link, or its 95 % interval contains 0. TestIntegerFiguresFull has more points
+// TestIntegerFigures runs one point each of figures 4, 5 and 6 in integers, with ten paired seeds. The mean difference
+// to exact arithmetic is below 2 % of the link, or its 95 % interval contains 0. TestIntegerFiguresFull has more points
 // and longer runs.
 func TestIntegerFigures(t *testing.T) {
 	integersAreExact(t, 6, experiment.Options{Quick: true, Set: []string{"load=[cbr-60, tcp-1, mix-20]", "duration=2s",

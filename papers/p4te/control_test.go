@@ -97,7 +97,7 @@ func TestControlQueue(t *testing.T) {
 }
 
 // TestUpwardTable_SpreadsOverFirstGroup checks P4TE §6.2.1.2: the first group that is not empty is used, with equally
-// likely ports. With all ports in one group, whichever it is, that is ECMP (P4TE §6.3, P4TE §6.5).
+// likely ports. With all ports in any one group, that is ECMP (P4TE §6.3, P4TE §6.5).
 func TestUpwardTable_SpreadsOverFirstGroup(t *testing.T) {
 	u := NewUpward(3, []packet.PortID{2, 3, 5})
 	spread := func() []packet.PortID {

@@ -6,7 +6,7 @@ import (
 	"weir/internal/testkit"
 )
 
-// TestDoc_NamesExist: every test that doc.go names exists.
+// TestDoc_NamesExist checks that every test that doc.go names exists.
 func TestDoc_NamesExist(t *testing.T) {
 	testkit.CheckDocTests(t, 40, "../../worlds/switch", "../../e2e")
 }

@@ -10,10 +10,10 @@ import (
 	"weir/study/experiment"
 )
 
-// TestOptionsFull: all scenarios of table 1's options, with five seeds.
+// TestOptionsFull runs all scenarios of table 1's options, with five seeds.
 func TestOptionsFull(t *testing.T) { optionsShow(t) }
 
-// TestDisabledParts_EqualECMPFull: both distributions of sizes, with five seeds.
+// TestDisabledParts_EqualECMPFull runs both distributions of sizes, with five seeds.
 func TestDisabledParts_EqualECMPFull(t *testing.T) { checkEqualsECMP(t) }
 
 func TestVariantsFull(t *testing.T) {
@@ -31,13 +31,13 @@ func TestVariantsFull(t *testing.T) {
 // TestAppendixFull runs appendix A's quick variant, in full.
 func TestAppendixFull(t *testing.T) { appendixEnds(t, 48) }
 
-// TestMarksGainFull: five seeds.
+// TestMarksGainFull runs TestMarksGain with five seeds.
 func TestMarksGainFull(t *testing.T) { marksGain(t, 5) }
 
-// TestCommittedRateFull: the committed share with twenty seeds.
+// TestCommittedRateFull runs the committed share with twenty seeds.
 func TestCommittedRateFull(t *testing.T) { committedRate(t, "repeat=20") }
 
-// TestExperimentsLoad: every experiment is valid, also its quick variant, which keeps every scheme.
+// TestExperimentsLoad checks that every experiment is valid, also its quick variant, which keeps every scheme.
 func TestExperimentsLoad(t *testing.T) {
 	for _, e := range library().Experiments() {
 		t.Run(strings.TrimPrefix(e.Name, "p4te/"), func(t *testing.T) {
@@ -56,5 +56,5 @@ func TestExperimentsLoad(t *testing.T) {
 	}
 }
 
-// TestMovesOffFull: failures in the lab's network with three seeds.
+// TestMovesOffFull runs failures in the lab's network with three seeds.
 func TestMovesOffFull(t *testing.T) { movesOff(t, "repeat=3") }

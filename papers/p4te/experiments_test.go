@@ -69,8 +69,8 @@ func optionsShow(t *testing.T, set ...string) {
 	}
 }
 
-// TestDisabledParts_EqualECMP: without its parts P4TE is ECMP, flow by flow: it has ecmp's paths, and its frames no
-// headers. Another hash was up to 20 % better or worse.
+// TestDisabledParts_EqualECMP checks that without its parts P4TE is ECMP, flow by flow: it has ecmp's paths, and its
+// frames no headers. Another hash was up to 20 % better or worse.
 func TestDisabledParts_EqualECMP(t *testing.T) {
 	checkEqualsECMP(t, "repeat=1", "sizes=websearch")
 }
@@ -189,7 +189,7 @@ func marksGain(t *testing.T, seeds int) {
 	}
 }
 
-// TestQuickKeepsSchemes: the quick variant of every experiment keeps every scheme.
+// TestQuickKeepsSchemes checks that the quick variant of every experiment keeps every scheme.
 func TestQuickKeepsSchemes(t *testing.T) {
 	for _, e := range library().Experiments() {
 		sweep, quick := runtest.ReadVariants(t, library(), e.Name)

@@ -99,8 +99,8 @@ func TestPaperRoutingGroups(t *testing.T) {
 	}
 }
 
-// TestPaperMonitoring checks P4TE §6.6, monitoring: registers and meters of algorithm 1 are O(k), those of algorithm 2
-// at most O(k), its table O(k · TC).
+// TestPaperMonitoring checks P4TE §6.6, monitoring: registers and meters of algorithm 1 are O(k), and of algorithm 2 at
+// most O(k), its table O(k · TC).
 func TestPaperMonitoring(t *testing.T) {
 	for _, k := range []int{8, 64, 512} {
 		p, _ := paperSwitch(t, k, 2)

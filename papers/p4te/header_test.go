@@ -54,9 +54,9 @@ func TestHeaderGolden(t *testing.T) {
 	}
 }
 
-// TestHeaderOverhead: a frame grows by 16 bytes with the short header and by 32 with the long one: head and padding of
-// the option, in a hop-by-hop header (RFC 8200 §4.2) or over IPv4 a shim of the same form. Of a full frame of 1514 B
-// that is 1.1 % and 2.1 %.
+// TestHeaderOverhead checks that a frame grows by 16 bytes with the short header and by 32 with the long one. This is
+// head and padding of the option, in a hop-by-hop header (RFC 8200 §4.2) or over IPv4 a shim of the same form. Of a
+// full frame of 1514 B that is 1.1 % and 2.1 %.
 func TestHeaderOverhead(t *testing.T) {
 	for _, c := range []struct {
 		h    Header

@@ -37,8 +37,8 @@ func means(t *testing.T, name, measure string, o experiment.Options) map[string]
 }
 
 // TestCommittedRate checks that windows limited by a leaf cost as much as its meter calls over-utilised. A class above
-// its safe rate has the committed share of two links of 20 Mb/s with the paper's rise, whatever that share, and nearly
-// all with Weir's. P4TE's header uses 2 % of a frame.
+// its safe rate has the committed share of two links of 20 Mb/s with the paper's rise, for any share, and nearly all
+// with Weir's. P4TE's header uses 2 % of a frame.
 func TestCommittedRate(t *testing.T) { committedRate(t, "repeat=2") }
 
 // committedRate compares the goodput of the two classes with what the meter commits, with the given number of seeds.

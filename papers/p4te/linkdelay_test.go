@@ -71,8 +71,8 @@ func randomDelays(n int, most unit.Time) []unit.Time {
 	return delays
 }
 
-// TestLinkDelayOffset: the queueing delay does not depend on the offset, also where the stamps of 48 bits wrap, or
-// differ by 39 hours.
+// TestLinkDelayOffset checks that the queueing delay does not depend on the offset, also where the stamps of 48 bits
+// wrap, or differ by 39 hours.
 func TestLinkDelayOffset(t *testing.T) {
 	delays := randomDelays(5000, 100*unit.Microsecond)
 	measure := func(offset unit.Time) (measured []unit.Time) {

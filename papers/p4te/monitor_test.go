@@ -93,10 +93,10 @@ func TestColours_ReportChangesOnce(t *testing.T) {
 			}
 		})
 	}
-	// §6.1.3 says that burst sizes trigger one event for a burst. So it is as long as there are
-	// tokens of the burst: 87.5 kB at 70 Mb/s, which a line at 100 Mb/s drains by 30 Mb/s, in
-	// 23 ms or 193 packets. A load that stays above a rate is another thing: whenever tokens for a
-	// packet are back the colour is too, which is an event, and another with the next packet.
+	// By §6.1.3 burst sizes trigger one event for a burst. This holds as long as there are tokens of the burst: 87.5 kB at
+	// 70 Mb/s, which a line at 100 Mb/s drains by 30 Mb/s, in 23 ms or 193 packets. A load that stays above a rate
+	// differs: when tokens for a packet are back, the colour is, too. That is an event, and the next packet causes
+	// another.
 	c := NewColours(lines, 0.7, 0.9, 10*unit.Millisecond, 1514)
 	first, events := 0, 0
 	for i := range 2000 { // line rate

@@ -37,7 +37,7 @@ func registry() *experiment.Registry {
 	}
 }
 
-// network is a run with what is in its switches and hosts.
+// network is a run with the programs of its switches and the senders of its hosts.
 type network struct {
 	*sim.Config
 	t        testing.TB
@@ -149,7 +149,7 @@ func (n *network) runNetwork() *outcome.Result {
 	return r
 }
 
-// node is the number of a node.
+// node returns the number of a node.
 func (n *network) node(name string) int {
 	for i, x := range n.Wiring.Network.Nodes {
 		if x.Name == name {
@@ -160,7 +160,7 @@ func (n *network) node(name string) int {
 	return -1
 }
 
-// counts adds up what all switches did.
+// counts returns the sum of all switches' counters.
 func (n *network) counts() (c PacketCounters) {
 	for _, p := range n.programs {
 		if p != nil {
@@ -177,8 +177,8 @@ func (n *network) counts() (c PacketCounters) {
 	return c
 }
 
-// pair is two leaves with two hosts each and one spine: links of hosts 100 Mb/s, of
-// leaves 50 Mb/s with 100 packets, a round trip of 10 ms: that of docs/sources.md#injected-acks.
+// pair returns an experiment of two leaves with two hosts each and one spine. Links of hosts have 100 Mb/s, links of
+// leaves 50 Mb/s with 100 packets. The round trip is 10 ms, as in docs/sources.md#injected-acks.
 func pair(duration, program, traffic string) string {
 	return fmt.Sprintf(`
 duration: %s
@@ -190,8 +190,8 @@ traffic:
 %s`, duration, program, traffic)
 }
 
-// heavy is one flow of the class whose safe rate is 35 Mb/s at a host's link; cc and more
-// are its.
+// heavy returns one flow of the class with a safe rate of 35 Mb/s at a host's link. cc is its controller, and more has
+// further keys.
 func heavy(cc, more string) string {
 	return fmt.Sprintf("  - {name: heavy, from: h0, to: h2, transport: tcp, cc: %s, tos: 0x08, start: 0s%s}\n", cc, more)
 }
@@ -200,7 +200,7 @@ func mbps(r *outcome.Result, flow int) float64 {
 	return float64(r.Flows[flow].Receiver.ReceivedBytes) * 8 / r.Measured.Seconds() / 1e6
 }
 
-// silence makes fake ACKs end at the leaf of the first hosts.
+// silence makes the leaf of the first hosts consume fake ACKs.
 func (n *network) silence() {
 	n.hooks[n.node("leaf0")].ingress = func(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 		var h Header
@@ -211,7 +211,7 @@ func (n *network) silence() {
 	}
 }
 
-// link is the number of the link between two nodes.
+// link returns the number of the link between two nodes.
 func (n *network) link(x, y string) int {
 	ends := [2]int{n.node(x), n.node(y)}
 	for i, l := range n.Wiring.Network.Links {
@@ -223,7 +223,7 @@ func (n *network) link(x, y string) int {
 	return -1
 }
 
-// index is the number of the port by which a link leaves a node.
+// index returns the number of the port by which a link leaves a node.
 func (n *network) index(from, to string) int {
 	l := n.link(from, to)
 	if n.Wiring.Network.Links[l].Ends[1] == n.node(from) {
@@ -232,16 +232,16 @@ func (n *network) index(from, to string) int {
 	return 2 * l
 }
 
-// port is the outcome of the port by which a link leaves a node.
+// port returns the outcome of the port by which a link leaves a node.
 func (n *network) port(r *outcome.Result, from, to string) *outcome.PortResult {
 	return &r.Ports[n.index(from, to)]
 }
 
 // TestLastAckIsIgnored checks docs/sources.md#injected-acks: an ACK with the last sequence and a smaller window has no
 // effect on a Linux sender. Here it is as old as its packet's queue, so it acknowledges less than later ones, and its
-// stamp is from the past (PAWS). The goodput is that of a run without fake ACKs. So are retransmissions, against P4TE
-// §7.2.1: "end-host protocol stacks can initiate retransmission". At 10 Gb/s, where all stamps are of the same ms, it
-// is no different.
+// stamp is from the past (PAWS). The goodput equals a run's without fake ACKs. So do retransmissions, against P4TE
+// §7.2.1: "end-host protocol stacks can initiate retransmission". At 10 Gb/s, where all stamps are of the same ms, the
+// result is the same.
 func TestLastAckIsIgnored(t *testing.T) {
 	for _, fast := range []bool{false, true} {
 		for _, cc := range []string{"cubic", "reno", "bbr", "dctcp"} {
@@ -257,7 +257,7 @@ func TestLastAckIsIgnored(t *testing.T) {
 			if s.fakes < 500 || k.Lower < 100 || k.Raise < 100 {
 				t.Errorf("fast %v, %s: %d fake ACKs came; %+v", fast, cc, s.fakes, k)
 			}
-			// a larger window is taken if nothing newer has come
+			// a larger window is taken if no newer ACK has arrived
 			if s.taken > s.grown || s.grown > s.fakes/100 || s.alarmed > 0 {
 				t.Errorf("fast %v, %s: %d of %d fake ACKs changed the window, %d made it larger, %d changed the state", fast, cc,
 					s.taken, s.fakes, s.grown, s.alarmed)
@@ -377,12 +377,13 @@ func TestEnforcedIsObeyed(t *testing.T) {
 	}
 }
 
-// Rate adaptation by itself. By the paper's decision flows of the class above its safe rate are held where the link
-// is over-utilised (70 % of 50 Mb/s), so that no queue stands. By default they are held where packets wait, too: the
-// link is full, and the queue at most what it sends in a round trip or so. Without, the buffer is full.
-// Several flows share what is left evenly if a window gains a segment, the additive increase of §6.4.2's AIMD, which
-// also finds more of the link. They do not if it gains 1/256 of itself: with both multiplicative
-// shares do not converge (Chiu, Jain 1989).
+// TestEnforcedFlows checks rate adaptation by itself. By the paper's decision, flows of the class above its safe rate
+// are held where the link is over-utilised (70 % of 50 Mb/s), so that no queue persists. By default they are held where
+// packets wait, too: the link is full, and the queue is at most what it sends in a round trip or so. Without rate
+// adaptation the buffer is full.
+// Several flows share the rest evenly if a window gains a segment, the additive increase of §6.4.2's AIMD, which also
+// uses more of the link. They do not if it gains 1/256 of itself: with both multiplicative, shares do not converge
+// (Chiu, Jain 1989).
 func TestEnforcedFlows(t *testing.T) {
 	type figures struct {
 		goodput, jain float64

@@ -154,7 +154,7 @@ func TestFakeACK(t *testing.T) {
 	}
 }
 
-// checksums verifies those of IPv4 and TCP in a frame with extensions.
+// checksums verifies the checksums of IPv4 and TCP in a frame with extensions.
 func checksums(t *testing.T, frame []byte) {
 	t.Helper()
 	e, _ := packet.ParseEthernet(frame)
@@ -453,7 +453,7 @@ func TestMarks_LeaveWindowsUnchanged(t *testing.T) {
 	}
 }
 
-// TestHostsHeader: a header that a host sends is no header: it is taken out, and its bytes with it.
+// TestHostsHeader checks that a header that a host sends does not count: it is removed, and its bytes with it.
 func TestHostsHeader(t *testing.T) {
 	for _, to := range []packet.Addr{b, c} {
 		x := newStation(t, 1, "bytes", "1 B", "within_leaf", "true")

@@ -55,8 +55,8 @@ events:
 	}
 }
 
-// TestReportsLost: a neighbour's report is valid for three checks of the links. If every other message is lost, no
-// packet takes the way that is reported as down.
+// TestReportsLost checks that a neighbour's report is valid for three checks of the links. If every other message is
+// lost, no packet takes the way that is reported as down.
 func TestReportsLost(t *testing.T) {
 	n := build(t, `
 duration: 60ms

@@ -9,7 +9,7 @@ import (
 	"weir/study/results"
 )
 
-// mean is that of a measure's group over the runs whose point has these coordinates; a group "" is all of them.
+// mean returns the mean of a measure's group over the runs at points with these coordinates. A group "" is all of them.
 func mean(o *results.Outcome, name, group string, at map[string]string) float64 {
 	sum, n := 0.0, 0
 runs:

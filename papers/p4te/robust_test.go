@@ -264,7 +264,7 @@ func TestFeedbackLost(t *testing.T) {
 	}
 }
 
-// failing is two spines with a link that fails at 100 ms and comes back at 400 ms.
+// failing is two spines with a link that fails at 100 ms and returns at 400 ms.
 const failing = `
 duration: 900ms
 addresses: hierarchical
@@ -375,7 +375,7 @@ func TestNoAllocationPerPacket(t *testing.T) {
 	}
 }
 
-// BenchmarkPacket: a leaf's work on one packet from a host, of a flow with a cell, against ECMP's.
+// BenchmarkPacket measures a leaf's work on one packet from a host, of a flow with a cell, against ECMP's.
 func BenchmarkPacket(bench *testing.B) {
 	for _, name := range []string{"ecmp", "p4te", "last_ack_off", "unmonitored"} {
 		bench.Run(name, func(bench *testing.B) {

@@ -12,7 +12,7 @@ import (
 	"weir/core/unit"
 )
 
-// forced is P4TE with the colours that a test wants.
+// forced is P4TE with the colours that a test sets.
 type forced struct {
 	*Program
 	class, egress dataplane.Colour
@@ -109,7 +109,7 @@ func (x *station) segment(src, dst packet.Addr, seq, ack uint32, payload int32, 
 	return p
 }
 
-// pass lets a packet in and returns what leaves then, by port.
+// pass delivers a packet and returns what departs then, by port.
 func (x *station) pass(in packet.PortID, p *packet.Packet) (left [4][]*packet.Packet) {
 	x.t.Helper()
 	x.now += unit.Microsecond

@@ -75,7 +75,7 @@ func TestFlowletStays(t *testing.T) {
 	}
 }
 
-// tables is a leaf whose tables have one port each in the group of the highest priority, and the others of its
+// tables returns a leaf. Its tables have one port each in the group of the highest priority, and the others of its
 // ports 4 to 7 in the next.
 func tables(t *testing.T, delay, depth, use packet.PortID) *Program {
 	p, _ := paperSwitch(t, 8, 1)
@@ -90,8 +90,8 @@ func tables(t *testing.T, delay, depth, use packet.PortID) *Program {
 	return p
 }
 
-// TestOneGroupIsECMP checks P4TE §6.3 and §6.5: with all ports in one group, whichever it is, flows are shared as by
-// ECMP. Each port is equally likely, and a flow keeps its port.
+// TestOneGroupIsECMP checks P4TE §6.3 and §6.5: with all ports in any one group, flows are shared as by ECMP. Each port
+// is equally likely, and a flow keeps its port.
 func TestOneGroupIsECMP(t *testing.T) {
 	for group := range 3 {
 		p, _ := paperSwitch(t, 8, 1)

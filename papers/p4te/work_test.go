@@ -106,8 +106,8 @@ traffic:
 	}
 }
 
-// TestProgram_SteeringReportsWorkAndShares: a control plane's work and the time that ports are in each group: of 4
-// ports, one is in group 1 of the delay for a quarter of the time.
+// TestProgram_SteeringReportsWorkAndShares checks a control plane's work and the time that ports are in each group: of
+// 4 ports, one is in group 1 of the delay for a quarter of the time.
 func TestProgram_SteeringReportsWorkAndShares(t *testing.T) {
 	p, _ := paperSwitch(t, 8, 1, "mapping", "step")
 	port := p.place.Up[0]

@@ -30,7 +30,7 @@ type message struct {
 }
 
 // fakeBrowser answers calls of the DevTools protocol with what answer returns: a result or an error's text. An event
-// comes before each answer.
+// precedes each answer.
 func fakeBrowser(answer func(m *message) (result any, failure string)) (b *driver) {
 	calls, to := io.Pipe()
 	from, answers := io.Pipe()
@@ -69,7 +69,7 @@ func fakeBrowser(answer func(m *message) (result any, failure string)) (b *drive
 // value is the result of Runtime.evaluate.
 func value(v any) any { return map[string]any{"result": map[string]any{"value": v}} }
 
-// pageBrowser is a fake browser with one page, whose documents open gets. A page is painted after a number of looks.
+// pageBrowser is a fake browser with one page. It gets documents from open. A page is painted after a number of looks.
 func pageBrowser(looks int, open func(url string) (size int, err error)) *driver {
 	origin, left, size := 0.0, 0, 0
 	return fakeBrowser(func(m *message) (any, string) {
@@ -143,7 +143,8 @@ func TestPaint_PollsUntilPainted(t *testing.T) {
 	})
 }
 
-// TestBrowserFails: a browser that ends, refuses a call or answers with something else than JSON is an error.
+// TestBrowserFails checks that a browser that ends, refuses a call or answers with something else than JSON is an
+// error.
 func TestBrowserFails(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer func(m *message) (any, string)

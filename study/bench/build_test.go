@@ -53,16 +53,16 @@ func each(b *testing.B, once func(b *testing.B, src *experiment.Source, r *exper
 	}
 }
 
-// BenchmarkLoad decodes and checks an experiment, which builds its simulation once:
-// what `weir check` does.
+// BenchmarkLoad measures the decoding and checking of an experiment, which builds its simulation once: what `weir
+// check` does.
 func BenchmarkLoad(b *testing.B) {
 	each(b, func(b *testing.B, src *experiment.Source, r *experiment.Registry) any {
 		return plantest.LoadSource(b, r, src, experiment.Options{})
 	})
 }
 
-// BenchmarkBuild does the same and builds the simulation of its run: what `weir run`
-// does before the run begins.
+// BenchmarkBuild measures the same and the building of the simulation of its run: what `weir run` does before the run
+// begins.
 func BenchmarkBuild(b *testing.B) {
 	each(b, func(b *testing.B, src *experiment.Source, r *experiment.Registry) any {
 		exp := plantest.LoadSource(b, r, src, experiment.Options{})

@@ -31,9 +31,8 @@ func TestPermutationTCP(t *testing.T) {
 	}
 }
 
-// The permutation with HPCC++: nothing is lost, each packet crosses each link once, the
-// last flow ends within 5 % of the 827 µs of the HPCC simulator, nothing is allocated per
-// packet, and wire form is no matter.
+// TestPermutationHPCC runs the permutation with HPCC++: no packet is lost, each packet crosses each link once, and wire
+// form gives the same result.
 func TestPermutationHPCC(t *testing.T) {
 	var hash string
 	for _, wire := range []bool{false, true} {
@@ -51,9 +50,8 @@ func TestPermutationHPCC(t *testing.T) {
 	}
 }
 
-// The last flow is done after 827 µs within 5 % (notes of the HPCC simulator and our
-// prototype), which hangs on how many flows ECMP puts on the fullest link: it is the
-// median over seeds that must be there.
+// TestPermutationHPCCLast checks that the last flow ends after 827 µs within 5 % (notes of the HPCC simulator and
+// Weir's prototype). This depends on how many flows ECMP puts on the fullest link, so the median over seeds counts.
 func TestPermutationHPCCLast(t *testing.T) {
 	var lasts []unit.Time
 	for seed := range uint64(5) {

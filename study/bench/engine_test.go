@@ -46,7 +46,7 @@ func permutation(t testing.TB, name string, set ...string) *sim.Config {
 	return seeded(t, name, 1, set...)
 }
 
-// seeded is the same with another seed.
+// seeded returns the configuration of a benchmark with the given seed.
 func seeded(t testing.TB, name string, seed uint64, set ...string) *sim.Config {
 	t.Helper()
 	src, err := registry().OpenExperiment("bench/" + name)
@@ -61,9 +61,8 @@ func seeded(t testing.TB, name string, seed uint64, set ...string) *sim.Config {
 	return c
 }
 
-// The benchmark's work is what it says: 2,904,000 packet-hops, every flow complete,
-// no drop; and its outcome does not depend on the execution windows. The hash
-// changes only when the model does.
+// TestPermutation_MatchesRecordedHash checks the benchmark's work: 2,904,000 packet-hops, every flow complete, no drop.
+// Its outcome does not depend on the execution windows. The hash changes only when the model does.
 func TestPermutation_MatchesRecordedHash(t *testing.T) {
 	const hash = "564d411543656061"
 	for _, w := range []unit.Time{0, 10 * unit.Microsecond} {

@@ -110,7 +110,7 @@ func TestReadCPUTimes_IncludesOwnProcess(t *testing.T) {
 	}
 }
 
-// TestProcTimes: the times of all cores and of a process are sums of the fields that proc(5) describes.
+// TestProcTimes checks that the times of all cores and of a process are sums of the fields that proc(5) describes.
 func TestProcTimes(t *testing.T) {
 	busy, stolen, err := coresTime("cpu  100 20 300 4000 50 6 70 800 9 10\ncpu0 1 1 1 1 1 1 1 1 1 1\n")
 	if err != nil || busy != 4.96 || stolen != 8 {
@@ -136,8 +136,8 @@ func TestProcTimes(t *testing.T) {
 	}
 }
 
-// TestStampOf: the time at which a message arrived is in the kernel's control message (cmsg(3)): its length, level,
-// type and data.
+// TestStampOf checks that the time at which a message arrived is read from the kernel's control message (cmsg(3)): its
+// length, level, type and data.
 func TestStampOf(t *testing.T) {
 	message := func(kind uint32) []byte {
 		b := binary.NativeEndian.AppendUint64(nil, 16+16)

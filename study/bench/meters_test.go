@@ -26,7 +26,7 @@ import (
 )
 
 // testMeters are meters of a machine with two cores. A reading of the clock takes 1 s, and one of the CPU time 3 s for
-// all processes, of which 2 s are this one's.
+// all processes, including 2 s for this one.
 func testMeters() Meters {
 	now, readings, speed := time.Unix(0, 0), 0.0, 0.0
 	return Meters{
@@ -52,8 +52,8 @@ func turnRegistry(files fstest.MapFS) *experiment.Registry {
 // smallTurn is a permutation in the smallest fat tree.
 var smallTurn = TurnSpec{Load: Permutation, Hosts: 16, Flow: 10_000, Threads: 1}
 
-// TestRunTurn_ReportsWorkAndMeters: a turn reports the work of its run, and the CPU time, wall time and others' share
-// of the cores while it ran.
+// TestRunTurn_ReportsWorkAndMeters checks that a turn reports the work of its run, and the CPU time, wall time and
+// others' share of the cores while it ran.
 func TestRunTurn_ReportsWorkAndMeters(t *testing.T) {
 	m := testMeters()
 	one, err := RunTurn(turnRegistry(nil), smallTurn, m)
@@ -102,8 +102,8 @@ func TestArrivalTime_FallsWithHosts(t *testing.T) {
 	}
 }
 
-// TestRunWithMeters_ReportsMedians: a benchmark has the medians of its rounds, which give the same flow completion
-// times.
+// TestRunWithMeters_ReportsMedians checks that a benchmark has the medians of its rounds, which give the same flow
+// completion times.
 func TestRunWithMeters_ReportsMedians(t *testing.T) {
 	m := testMeters()
 	text := smallTurn.spec()
@@ -144,7 +144,7 @@ func TestRunWithMeters_ReportsMedians(t *testing.T) {
 	}
 }
 
-// TestResidentPeak: the largest resident set is a line of /proc/PID/status in kB.
+// TestResidentPeak checks that the largest resident set is a line of /proc/PID/status in kB.
 func TestResidentPeak(t *testing.T) {
 	if n := residentPeak("Name:\tweir\nVmPeak:\t  123 kB\nVmHWM:\t    5678 kB\nVmRSS:\t 1 kB\n"); n != 5678*1024 {
 		t.Errorf("%d bytes", n)

@@ -12,7 +12,8 @@ import (
 	"weir/study/bench"
 )
 
-// TestPage_MeasuresFirstPaints: the page is measured in a browser: each round has a first paint of each page.
+// TestPage_MeasuresFirstPaints checks that the page is measured in a browser: each round has a first paint of each
+// page.
 func TestPage_MeasuresFirstPaints(t *testing.T) {
 	f, err := bench.Page(t.Context(), app.Registry(), bench.PageOptions{Results: 60, Rounds: 1})
 	if errors.Is(err, bench.ErrNoBrowser) {

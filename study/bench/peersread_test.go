@@ -47,8 +47,8 @@ func TestNoPeer(t *testing.T) {
 	}
 }
 
-// checkPeers checks that the same flows over the same paths take the same time in ns-3, whose code is not ours: with
-// DCTCP, and with CUBIC without HyStart, in a fat tree of 16 hosts.
+// checkPeers checks that the same flows over the same paths take the same time in ns-3, which shares no code with Weir.
+// It does so with DCTCP, and with CUBIC without HyStart, in a fat tree of 16 hosts.
 func checkPeers(t *testing.T, f *PeersFigures) {
 	t.Helper()
 	for _, r := range f.Rows {
@@ -87,7 +87,7 @@ func recordingOf(input []byte) (file, head string) {
 	return filepath.Join("testdata", "ns3", cc+"-hystart-"+hystart+".txt"), "input " + hex.EncodeToString(sum[:]) + "\n"
 }
 
-// recorded stands for the programs of Peers. Where ns-3's program would run, it returns the recorded output.
+// recorded replaces the programs of Peers. Where ns-3's program would run, it returns the recorded output.
 func recorded(_ context.Context, program string, args ...string) ([]byte, error) {
 	switch filepath.Base(program) {
 	case "pkg-config":
@@ -147,7 +147,7 @@ func TestPeersRecorded(t *testing.T) {
 	}
 }
 
-// TestPeersFail: a program that is missing or fails ends the comparison with its error.
+// TestPeersFail checks that a program that is missing or fails ends the comparison with its error.
 func TestPeersFail(t *testing.T) {
 	fails := errors.New("it fails")
 	for _, program := range []string{"pkg-config", "g++", "peer"} {

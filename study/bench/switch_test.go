@@ -13,7 +13,7 @@ import (
 	"weir/study/report"
 )
 
-// turns makes a row of goodputs in Mb/s; below 0 is a turn that was disturbed.
+// turns returns a row of goodputs in Mb/s. A value below 0 is a disturbed turn.
 func turns(name string, goodputs ...float64) *SwitchRow {
 	r := &SwitchRow{Name: name}
 	for i, g := range goodputs {
@@ -29,7 +29,7 @@ func turns(name string, goodputs ...float64) *SwitchRow {
 	return r
 }
 
-// figures are those of a direct way and of some programs, and of two rates.
+// figures returns the figures of a direct way, of two programs, and of a rate.
 func figures(direct, forward, abc *SwitchRow) *SwitchFigures {
 	f := &SwitchFigures{Name: "switch", Runs: 3, Time: 2, Cores: 2, CPU: "a processor", Kernel: "6.18",
 		Unshaped: []*SwitchRow{direct, forward, abc}}
@@ -55,8 +55,8 @@ func verdicts(f *SwitchFigures) string {
 	return strings.Join(all, " ")
 }
 
-// Ratios are of one round, and of rounds in which nothing disturbed either way; medians
-// are over what was not disturbed; where all was, there is no verdict.
+// TestSwitchFigures checks that ratios are of one round, and of rounds in which neither way was disturbed. Medians are
+// over undisturbed turns. Without any there is no verdict.
 func TestSwitchFigures(t *testing.T) {
 	direct, forward := turns(direct, 4000, 8000, -1000), turns("forward", 1200, 2000, 900)
 	f := figures(direct, forward, turns("abc", -500, -600, 100))
@@ -68,8 +68,8 @@ func TestSwitchFigures(t *testing.T) {
 		direct.MinGoodput != 4000e6 {
 		t.Errorf("%+v", direct)
 	}
-	// ABC has been alone in every round in which it was undisturbed. Of the shaped turns
-	// that count, the last echo of 200 is 199 us above, that of 99 % 197.
+	// In every round in which ABC was undisturbed, the direct way was disturbed. Of the shaped turns that count, the last
+	// echo of 200 is 199 us above, and the one of 99 % is 197 us.
 	if got := verdicts(f); got != "met disturbed met met" {
 		t.Errorf("verdicts %s", got)
 	}
@@ -113,7 +113,7 @@ func TestSwitchTable(t *testing.T) {
 	}
 }
 
-// TestSwitchBars: each bar is of a program of the experiment, and a share.
+// TestSwitchBars checks that each bar is of a program of the experiment, and a share.
 func TestSwitchBars(t *testing.T) {
 	src, err := Experiments.ReadFile("experiments/switch.yaml")
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// made is a turn without a run: so many seconds on one thread, and half of them and some more on several.
+// made returns a turn without a run. It has the given seconds on one thread, and half of them and some more on several.
 func made(s TurnSpec, seconds float64) *Turn {
 	t := &Turn{TurnSpec: s, Wall: seconds, CPU: seconds, PacketHops: 1_000_000, Events: 5, Flows: s.Hosts, SetUp: 0.5,
 		FCTHash: "same", Peak: 1000 * uint64(s.Hosts), Calibrated: 1e6}

@@ -8,7 +8,8 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// TestIntervalQuantile_MatchesTables: quantiles of Student's t as tables print them, two-sided, by confidence and n.
+// TestIntervalQuantile_MatchesTables checks quantiles of Student's t as tables print them, two-sided, by confidence and
+// n.
 func TestIntervalQuantile_MatchesTables(t *testing.T) {
 	for _, c := range []struct {
 		n          int
@@ -37,7 +38,7 @@ func TestIntervalQuantile_MatchesTables(t *testing.T) {
 	}
 }
 
-// TestRelativeWidth_MatchesValuesByHand: the share of intervals that can be had by hand: of 9, 10, 10, 10, 11 the mean
+// TestRelativeWidth_MatchesValuesByHand checks the relative width of intervals by hand: of 9, 10, 10, 10, 11 the mean
 // is 10, the variance 2/4, and the standard error √(0.5/5) = 0.3162.
 func TestRelativeWidth_MatchesValuesByHand(t *testing.T) {
 	for _, c := range []struct {

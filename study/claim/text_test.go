@@ -12,7 +12,7 @@ import (
 
 // expressions are claims and how a verdict shows them.
 var expressions = []struct{ text, want string }{
-	// a number is printed as the claim has it, whatever other quantities are worth
+	// a number is printed as the claim has it, for any values of other quantities
 	{"goodput.heavy > 1kbps and count(map(1..100000, 1), true) > 0",
 		"goodput.heavy > 1kbps and count(map(1..100000, 1), true) > 0"},
 	{"goodput.light * 21000.5 < 1kbps", "goodput.light * 21000.5 < 1kbps"},
@@ -44,8 +44,8 @@ func parsed(t *testing.T, text string) (n, people ast.Node) {
 	return tree.Node, people
 }
 
-// TestExpression_ShownTextParsesBack: a verdict shows an expression as the claim has it, and read again it is the same
-// expression.
+// TestExpression_ShownTextParsesBack checks that a verdict shows an expression as the claim has it, and that the text
+// parses to the same expression.
 func TestExpression_ShownTextParsesBack(t *testing.T) {
 	for _, x := range expressions {
 		t.Run(x.text, func(t *testing.T) {
@@ -61,9 +61,9 @@ func TestExpression_ShownTextParsesBack(t *testing.T) {
 	}
 }
 
-// TestJudgeSeeds_InfiniteMeanIsUndecided: a side with an infinite mean, or that divides by 0, for some seeds leaves
-// every comparison undecided, unless a condition of its own decides whether it divides. The reason names it, and what
-// it divides by.
+// TestJudgeSeeds_InfiniteMeanIsUndecided checks that a side with an infinite mean, or that divides by 0, for some seeds
+// leaves every comparison undecided, unless a condition of its own decides whether it divides. The reason names it, and
+// what it divides by.
 func TestJudgeSeeds_InfiniteMeanIsUndecided(t *testing.T) {
 	seeds := func(b ...float64) (envs []map[string]any) {
 		for _, x := range b {
@@ -115,8 +115,8 @@ func TestJudgeSeeds_InfiniteMeanIsUndecided(t *testing.T) {
 	}
 }
 
-// TestJudgeSeeds_UndefinedMeasureIsUndecided: a comparison that needs a measure which is not defined is undecided,
-// whatever the order of arguments, and the reason names the measure. What a condition of the claim skips need not be
+// TestJudgeSeeds_UndefinedMeasureIsUndecided checks that a comparison that needs an undefined measure is undecided, for
+// any order of arguments, and that the reason names the measure. What a condition of the claim skips need not be
 // defined.
 func TestJudgeSeeds_UndefinedMeasureIsUndecided(t *testing.T) {
 	const y2 = "fct.y is not defined for 2 of 2 seeds"
@@ -179,14 +179,14 @@ func TestJudgeSeeds_UndefinedMeasureIsUndecided(t *testing.T) {
 	}
 }
 
-// undefinedSample is a run in which no flow of y finished, and those of z took the given time.
+// undefinedSample is a run in which no flow of y finished, and flows of z took the given time.
 func undefinedSample(z float64) map[string]any {
 	fct := map[string]float64{"x": 1e-4, "y": math.NaN(), "z": z}
 	return map[string]any{"fct": fct, "n": 3, "who": "y", "next": map[string]any{"fct": fct},
 		"bins": map[string][]map[string]float64{"a": {{"n": 7, "p99": 2}, {"n": 2, "p99": math.NaN()}}}}
 }
 
-// TestDescribeError_HasNoTypesOfGo: errors of the expression library appear in the words of experiments.
+// TestDescribeError_HasNoTypesOfGo checks that errors of the expression library appear in the words of experiments.
 func TestDescribeError_HasNoTypesOfGo(t *testing.T) {
 	for _, x := range []struct{ text, want string }{
 		{"x", "that is a number, not a condition"},

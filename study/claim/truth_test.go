@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A comparison holds if all of the interval of its difference does, fails if none does, and is
-// undecided between: both ends count, and a difference of 0 meets bounds that include it.
+// TestByInterval checks that a comparison holds if all of the interval of its difference does, fails if no part of it
+// does, and is undecided between. Both ends count, and a difference of 0 meets bounds that include it.
 func TestByInterval(t *testing.T) {
 	for _, c := range []struct {
 		op         string

@@ -11,7 +11,7 @@ import (
 	"weir/study/plan"
 )
 
-// inFull are the cases of testdata/bad whose errors the archives have in full, at most one of a kind.
+// inFull lists the cases of testdata/bad with full errors in the archives, at most one of a kind.
 var inFull = []string{
 	"addresses-leaf", "addresses-word", "anchor", "arrivals-without-load", "cc-unknown", "claim-no-neighbour",
 	"claim-number", "claim-syntax", "cm-without-unit", "event-both", "fat-tree-large", "incast-too-many",
@@ -81,8 +81,8 @@ func checkBadInputs(t *testing.T, r *experiment.Registry) {
 	}
 }
 
-// TestBadInput: every experiment in testdata/bad is refused, with the errors that follow it. Other names of schemes and
-// keys do not change them.
+// TestBadInput checks that every experiment in testdata/bad is refused, with the errors that follow it. Other names of
+// schemes and keys do not change them.
 func TestBadInput(t *testing.T) {
 	checkBadInputs(t, room())
 	if !testkit.IsUpdating() {

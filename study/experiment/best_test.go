@@ -33,7 +33,7 @@ func TestBestOfSeveralTraffics(t *testing.T) {
 	}
 }
 
-// TestBestOfOneTraffic: a traffic that has the network to itself keeps the direction of its measures.
+// TestBestOfOneTraffic checks that a traffic that has the network to itself keeps the direction of its measures.
 func TestBestOfOneTraffic(t *testing.T) {
 	s := withBest(t, "", "  - {name: u, from: c, to: b, transport: udp, rate: $offered}\n", "",
 		"  offered: [1kbps, 2kbps]\n", "")
@@ -45,7 +45,7 @@ func TestBestOfOneTraffic(t *testing.T) {
 	}
 }
 
-// TestBestOfGroups: groups of hosts share the network as traffics do.
+// TestBestOfGroups checks that groups of hosts share the network as traffics do.
 func TestBestOfGroups(t *testing.T) {
 	for groups, want := range map[string]measure.Better{"{left: a, right: c}": measure.Neither,
 		"{left: a}": measure.Higher} {

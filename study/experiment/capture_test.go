@@ -18,7 +18,7 @@ import (
 	"weir/study/plan"
 )
 
-// captureOf is a run's trace in a pcapng file, and its records.
+// captureOf returns a run's trace in a pcapng file, and its records.
 func captureOf(t *testing.T, text string, ports ...string) ([]byte, []trace.Record) {
 	t.Helper()
 	var b bytes.Buffer
@@ -36,7 +36,7 @@ func captureOf(t *testing.T, text string, ports ...string) ([]byte, []trace.Reco
 	return b.Bytes(), records
 }
 
-// recorded is what is captured: TCP that loses packets, and datagrams, of IPv4 and IPv6.
+// recorded is the captured experiment: TCP that loses packets, and datagrams, of IPv4 and IPv6.
 const recorded = `duration: 300ms
 topology:
   hosts: [a, b, c]
@@ -55,7 +55,7 @@ const recordedTraffic = `
   - {name: datagrams, from: b, to: a, transport: udp, rate: 1Mbps, start: 10ms}
 `
 
-// sent are the times and IP lengths of what a port has sent, in words.
+// sent returns the IP lengths, in words, and the times of what a port has sent.
 func sent(records []trace.Record, port string) (words []string, times []unit.Time) {
 	for i := range records {
 		if r := &records[i]; r.Kind == trace.Transmit && r.Port == port {
@@ -65,7 +65,7 @@ func sent(records []trace.Record, port string) (words []string, times []unit.Tim
 	return words, times
 }
 
-// inFile is a source whose file x.pcapng is a capture.
+// inFile returns a function that loads text with the given traffic. The file x.pcapng is the capture.
 func inFile(t *testing.T, text string, capture []byte) func(string) (*experiment.Spec, error) {
 	return func(traffic string) (*experiment.Spec, error) {
 		src := file("x.yaml", text+traffic)
@@ -79,8 +79,9 @@ func inFile(t *testing.T, text string, capture []byte) func(string) (*experiment
 	}
 }
 
-// A capture's packets are sent again at the same times, with the same lengths, by the hosts that their addresses stand
-// for: the same leaves them as was captured there, to the nanosecond that the file has. It is the same each time.
+// TestCapturedPackets checks that a capture's packets are sent again at the same times, with the same lengths, by the
+// hosts of their addresses. Each host sends what was captured there, to within 2 ns, since the file has nanoseconds.
+// The capture's bytes are part of a run's identity.
 func TestCapturedPackets(t *testing.T) {
 	capture, before := captureOf(t, recorded+recordedTraffic, "a->s", "b->s")
 	load := inFile(t, recorded, capture)
@@ -136,8 +137,8 @@ func TestCapturedPackets(t *testing.T) {
 	}
 }
 
-// Connections of TCP are made again as flows that carry the same bytes, begun when the first was seen. Any transport
-// carries them.
+// TestCapturedFlows checks that captured connections of TCP become flows with the same bytes, which begin when the
+// first packet was captured. Any transport carries them.
 func TestCapturedFlows(t *testing.T) {
 	capture, _ := captureOf(t, recorded+recordedTraffic, "*")
 	for _, transport := range []string{"tcp", "rdma", "{window: {window: 10 packets}}"} {

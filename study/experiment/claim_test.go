@@ -19,7 +19,7 @@ sweep: {rate: [1Mbps, 2Mbps, 4Mbps]}
 measure: [goodput, jain, {queue: {port: s->c}}]
 `
 
-// judged gives a claim its verdict over made-up runs: goodput.a of seed k at point i.
+// judged returns the verdict of a claim over made-up runs: goodput.a of seed k at point i is a[i][k].
 func judged(t *testing.T, repeat, c string, a [][]float64) claim.Claim {
 	t.Helper()
 	text := strings.Replace(claimSpec, "repeat: 2", "repeat: "+repeat, 1) + "expect:\n  - {id: x, says: y, " +
@@ -40,8 +40,8 @@ func judged(t *testing.T, repeat, c string, a [][]float64) claim.Claim {
 	return s.JudgeClaims(runs, s.Repeat())[0]
 }
 
-// A point at which the machine disturbed a run of the lab decides no claim: an undisturbed one can, and with for: some
-// it is enough that one of these confirms the claim (review of the lab, F6).
+// TestVerdictsOfDisturbedRuns checks that a point at which the machine disturbed a run of the lab decides no claim. An
+// undisturbed one can, and with for: some it is enough that one of these confirms the claim (review of the lab, F6).
 //
 // A ratio rests on two points, and either can be the disturbed one.
 func TestVerdictsOfDisturbedRuns(t *testing.T) {
@@ -104,8 +104,8 @@ func TestVerdictsOfDisturbedRuns(t *testing.T) {
 	}
 }
 
-// TestJudgeClaims_ComparesIntervalWithBound: the interval over seeds lies on one side of the bound, or crosses it;
-// and, or, not are Kleene's; every point must hold.
+// TestJudgeClaims_ComparesIntervalWithBound checks verdicts by the interval over seeds, which lies on one side of the
+// bound, or crosses it. The operators and, or, not are Kleene's, and every point must hold.
 func TestJudgeClaims_ComparesIntervalWithBound(t *testing.T) {
 	for _, c := range []struct {
 		name, repeat, claim string
@@ -212,7 +212,8 @@ func TestOtherPoints(t *testing.T) {
 	}
 }
 
-// TestClaimWithoutPoint: a quick run may leave nothing that bears on a claim.
+// TestClaimWithoutPoint checks that a claim is undecided if a quick run leaves no point for it. A claim about a point
+// that the sweep lacks is an error.
 func TestClaimWithoutPoint(t *testing.T) {
 	text := claimSpec + "quick: {rate: [1Mbps, 4Mbps]}\nexpect:\n  - {id: x, says: y, where: {rate: 2Mbps}, " +
 		"that: jain > 0}\n"
@@ -224,8 +225,8 @@ func TestClaimWithoutPoint(t *testing.T) {
 	wrong(t, claimSpec+"expect:\n  - {id: x, says: y, where: {rate: \"> 9Mbps\"}, that: jain > 0}\n", experiment.Options{})
 }
 
-// TestReplaceQuantities_GivesBaseUnits: quantities in expressions become numbers in base units; words in quotes
-// and the modulo operator stay.
+// TestReplaceQuantities_GivesBaseUnits checks that quantities in expressions become numbers in base units. Words in
+// quotes and the modulo operator stay.
 func TestReplaceQuantities_GivesBaseUnits(t *testing.T) {
 	for in, want := range map[string]string{
 		"abs(x - 23.9Mbps) <= 4Mbps": "abs(x - 23900000) <= 4000000",
@@ -244,8 +245,7 @@ func TestReplaceQuantities_GivesBaseUnits(t *testing.T) {
 	}
 }
 
-// TestMeanInterval: Student's t for 95 %, e.g. t(2) = 4.3027, t(9) = 2.2622 (any
-// table of the distribution).
+// TestMeanInterval checks Student's t for 95 %, e.g. t(2) = 4.3027, t(9) = 2.2622 (any table of the distribution).
 func TestMeanInterval(t *testing.T) {
 	for _, c := range []struct {
 		x          []float64

@@ -15,7 +15,7 @@ func Shape(s *Spec) *measure.Values { return s.shape() }
 // the bytes that they take.
 func (o *Options) LimitPoints(parts int, memory int64) { o.limits = &pointLimits{parts, memory} }
 
-// Tables are those of the keys of experiments, as docs/spec.md names them.
+// Tables are the tables of the keys of experiments, as docs/spec.md names them.
 var Tables = []struct {
 	Name  string
 	Table *document.Table

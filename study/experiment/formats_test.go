@@ -14,7 +14,7 @@ import (
 	"weir/study/plan"
 )
 
-// star is a format of somebody's own: the names of hosts, one a line, around one switch.
+// star reads a format of another binary: the names of hosts, one a line, around one switch.
 func star(r io.Reader, file string) (*topology.Network, error) {
 	n := &topology.Network{}
 	for lines := bufio.NewScanner(r); lines.Scan(); {
@@ -30,7 +30,7 @@ func star(r io.Reader, file string) (*topology.Network, error) {
 	return n, nil
 }
 
-// pairs is one of flows: a source and a destination a line, of which the last is said to be so.
+// pairs reads a format of flows of another binary: a source and a destination a line. A line "end" is an excess.
 func pairs(r io.Reader, file string, each unit.Time) (flows []workload.Flow, err error) {
 	for lines := bufio.NewScanner(r); lines.Scan(); {
 		f := workload.Flow{Size: unit.KB, Start: unit.Time(len(flows)) * each, At: workload.FilePosition{Line: len(flows) + 1,
@@ -65,8 +65,8 @@ func loadOwn(text string, files map[string]string) (*experiment.Spec, error) {
 	return plan.Load(r, src, experiment.Options{})
 }
 
-// A binary of somebody's own adds formats of networks and of flows: they are read, in the
-// schema, and listed in errors; what they cannot have is refused.
+// TestOwnFormats checks that another binary can add formats of networks and of flows. They are read, in the schema, and
+// listed in errors. Keys that they do not support are refused.
 func TestOwnFormats(t *testing.T) {
 	files := map[string]string{"hosts": "a\nb\nc\n", "flows": "0 1\n2 1\n"}
 	s, err := loadOwn(ofFiles, files)

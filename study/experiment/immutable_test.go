@@ -10,9 +10,9 @@ import (
 	"weir/study/plan"
 )
 
-// A block of the sweep, or a point before it, leaves nothing in the document that the next
-// point is decoded from: each has the defaults of its own keys alone, and the resolved file,
-// decoded again, is the same.
+// TestDecodingLeavesDocument checks that a block of the sweep, or a point before it, does not change the document that
+// the next point is decoded from. Each point has the defaults of its own keys only, and the resolved file, decoded
+// again, is the same.
 func TestDecodingLeavesDocument(t *testing.T) {
 	const text = small + `switch: [forward]
 traffic:
@@ -82,7 +82,7 @@ func TestSpecIsImmutable(t *testing.T) {
 	}
 }
 
-// TestGeneratorIsCopy: of a drawn traffic the hosts are a copy, too.
+// TestGeneratorIsCopy checks that the hosts of a drawn traffic are a copy, too.
 func TestGeneratorIsCopy(t *testing.T) {
 	s := plantest.Load(t, room(),
 		small+"switch: [forward]\ntraffic: [{name: x, from: \"*\", to: random, transport: tcp, size: 1kB}]\n",

@@ -21,8 +21,8 @@ import (
 	"weir/study/plan"
 )
 
-// keyed is an experiment in which each table's map is written on a line of its own, which
-// ends before the brace: a test puts one more key there.
+// keyed is an experiment in which each table's map is on a line of its own, which ends before the brace: a test adds
+// one more key there.
 const keyed = `duration: 10s
 repeat: {measure: goodput.x, until: 2%}
 topology:
@@ -57,7 +57,7 @@ switch: [forward]
 traffic: [{name: x, from: h0, to: h1, transport: udp, rate: 1Mbps}]
 `
 
-// files are those that keyed and filed name.
+// files are the files that keyed and filed name.
 var files = map[string]string{"sizes.txt": "1000 50\n2000 100\n", "flows.txt": "1\n0 1 3 100 1000 0.1\n",
 	"fat.txt": "3 1 2\n2\n0 2 100Mbps 1ms 0\n2 1 100Mbps 1ms 0\n"}
 
@@ -72,15 +72,15 @@ func keyedFile(text string) *experiment.Source {
 	return s
 }
 
-// beside is where a key of a table can stand in keyed: behind the text.
+// beside has for each table the text of keyed behind which a key of the table can be added.
 var beside = map[string]string{"link": "{ends: [a, s]", "switches": "{programs: [forward]",
 	"recirculation": "{rate: 1Gbps", "clock": "{drift: 1ppm", "traffic": "{name: x", "from": "from: {random: 1",
 	"to": "{stride: 1", "sets": "{count: 2", "ports": "{from: 1000", "sizes": "{file: sizes.txt", "events": "{at: 500ms",
 	"stalls": "{every: 2s", "repeat": "{measure: goodput.x",
 	"plot": "{x: time", "expect": "{id: i", "paper": "{name: p", "values": "{goodput.x: 1Mbps"}
 
-// What the table has, the decoder reads: a value that no key takes is an error at its place.
-// Whatever it reads, it reads through the table, which panics at other keys.
+// TestDecoderKnowsKeys checks that the decoder reads every key of the tables: a value that no key takes is an error at
+// its place. It reads only through the tables, which panic at other keys.
 func TestDecoderKnowsKeys(t *testing.T) {
 	for _, text := range []string{keyed, filed} {
 		if _, err := plan.Load(room(), keyedFile(text), experiment.Options{}); err != nil {
@@ -106,8 +106,8 @@ func TestDecoderKnowsKeys(t *testing.T) {
 	}
 }
 
-// No code of the study asks a map of a file for a key by its name but through a table: what is
-// not declared cannot be read.
+// TestKeysAreDeclared checks that code of the study reads a key by its name only through a table, so that undeclared
+// keys cannot be read.
 func TestKeysAreDeclared(t *testing.T) {
 	read := 0
 	for _, f := range sources(t, "..") {
@@ -187,7 +187,7 @@ func sources(t *testing.T, root string) (files []*ast.File) {
 	return files
 }
 
-// strayKey is keyed with a value that no key takes for one of a table's keys.
+// strayKey returns keyed with a value that no key takes, for one of a table's keys.
 func strayKey(table, key string) string {
 	const stray = "[[stray]]"
 	text, at := keyed, beside[table]
@@ -284,7 +284,7 @@ func TestDocsReference(t *testing.T) {
 	testkit.GoldenFile(t, name, want)
 }
 
-// reference is a table of keys as docs/spec.md has it.
+// reference returns a table of keys as docs/spec.md has it.
 func reference(t *testing.T, table string) string {
 	var b strings.Builder
 	if table == "measures" {
@@ -317,7 +317,7 @@ func reference(t *testing.T, table string) string {
 	return ""
 }
 
-// standard is what holds without a key.
+// standard returns the text for a key's default.
 func standard(k *document.Key) string {
 	switch {
 	case k.Required:

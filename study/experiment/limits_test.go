@@ -46,7 +46,7 @@ func TestLoad_RejectsTooLargeProducts(t *testing.T) {
 	}
 }
 
-// sweep returns a sweep of so many keys with so many values and -1.
+// sweep returns a sweep of the given number of keys with the given number of values and -1.
 func sweep(keys, values int) string {
 	var b strings.Builder
 	b.WriteString("sweep:\n")
@@ -69,14 +69,14 @@ func refused(t *testing.T, text, words string, o experiment.Options) {
 	}
 }
 
-// differing returns an experiment of 1001 points, each with its own star of so many hosts.
+// differing returns an experiment of 1001 points, each with its own star of the given number of hosts.
 func differing(hosts int) string {
 	return fmt.Sprintf("topology: {star: {hosts: %d, rate: 100Gbps, delay: $k0}}\n"+
 		"traffic: [{name: x, from: h0, to: h1, transport: udp, rate: 1Mbps, start: 0s}]\n", hosts) +
 		strings.NewReplacer(",", "ns,", "-1", "1us").Replace(sweep(1, 1000))
 }
 
-// flowing returns an experiment of 10 points, each with so many flows of its own.
+// flowing returns an experiment of 10 points, each with the given number of flows of its own.
 func flowing(flows int) string {
 	return "topology: {star: {hosts: 4, rate: 100Gbps, delay: 1us}}\n" +
 		fmt.Sprintf("traffic: [{name: x, from: h0, to: h1, transport: udp, rate: $k0, start: 0s, "+
@@ -96,7 +96,8 @@ func TestLimitsOfPoints(t *testing.T) {
 	refused(t, differing(40), "points take 3 MB of memory; allowed: up to 3MB for all points", o)
 }
 
-// TestFlowsAreNotMade: a million flows are read within the memory of their list: no endpoint is made of them.
+// TestFlowsAreNotMade checks that a million flows are read within the memory of their list: no endpoint is made of
+// them.
 func TestFlowsAreNotMade(t *testing.T) {
 	text := "duration: 1s\nswitch: [forward]\ntopology: {star: {hosts: 4, rate: 100Gbps, delay: 1us}}\n" +
 		"traffic: [{name: x, from: h0, to: h1, transport: udp, rate: 1Mbps, start: 0s, " +
@@ -116,7 +117,8 @@ func TestFlowsAreNotMade(t *testing.T) {
 	}
 }
 
-// TestPointsAreNotMade: a sweep that would be far too much is refused at its first point, before others are made.
+// TestPointsAreNotMade checks that a sweep that would be far too much is refused at its first point, before others are
+// made.
 func TestPointsAreNotMade(t *testing.T) {
 	text := "duration: 1s\nswitch: [forward]\ntopology: {star: {hosts: 4, rate: 100Gbps, delay: 1us}}\n" +
 		"traffic: [{name: x, from: h0, to: h1, transport: udp, rate: $r, start: 0s, flows: 100000}]\nsweep: {r: ["
@@ -136,7 +138,8 @@ func TestPointsAreNotMade(t *testing.T) {
 	}
 }
 
-// TestPointsShare: points with the same network and flows share them, and those that differ are counted.
+// TestPointsShare checks that points with the same network and flows share them, and that those that differ are
+// counted.
 func TestPointsShare(t *testing.T) {
 	memory := func(delay, rate, flows, values string) int64 {
 		return plantest.Load(t, room(),

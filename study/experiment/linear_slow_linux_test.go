@@ -27,7 +27,7 @@ func cpu(t *testing.T, f func()) (least int64) {
 	return least
 }
 
-// TestCheckTimeIsLinear: a file that is eight times as long takes about eight times as long to be checked.
+// TestCheckTimeIsLinear checks that a file that is eight times as long takes about eight times as long to be checked.
 func TestCheckTimeIsLinear(t *testing.T) {
 	eachWrongFile(t, func(t *testing.T, check func(n int) func()) {
 		if small, large := cpu(t, check(1000)), cpu(t, check(8000)); large > 25*max(small, 40000) {

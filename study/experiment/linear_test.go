@@ -10,8 +10,8 @@ import (
 	"weir/study/plan"
 )
 
-// A file that is eight times as long takes about eight times as much memory to be checked, whatever is wrong with it,
-// and not 64 times; and its errors stay short. TestCheckTimeIsLinear holds the time.
+// TestCheckIsLinear checks that a file that is eight times as long takes about eight times as much memory to check, and
+// not 64 times, with any kind of error in it. Its errors stay short. TestCheckTimeIsLinear checks the time.
 func TestCheckIsLinear(t *testing.T) {
 	eachWrongFile(t, func(t *testing.T, check func(n int) func()) {
 		if small, large := allocated(check(250)), allocated(check(2000)); large > 12*small {
@@ -20,7 +20,7 @@ func TestCheckIsLinear(t *testing.T) {
 	})
 }
 
-// eachWrongFile runs a subtest for each kind of wrong file; check returns what checks one of n lines.
+// eachWrongFile runs a subtest for each kind of wrong file. check returns a function that checks a file of n lines.
 func eachWrongFile(t *testing.T, compare func(t *testing.T, check func(n int) func())) {
 	links := func(n int, end string) string {
 		var b strings.Builder
@@ -72,8 +72,7 @@ func eachWrongFile(t *testing.T, compare func(t *testing.T, check func(n int) fu
 	}
 }
 
-// A name means its own node, also if it could be read as a pattern: it was said not to be known, and to be
-// what was probably meant.
+// TestNamesLikePatterns checks that a name means its own node, also if it could be read as a pattern.
 func TestNamesLikePatterns(t *testing.T) {
 	r := room()
 	s := plantest.LoadSource(t, r, file("x.yaml", `duration: 1s

@@ -51,7 +51,8 @@ func listOf(t *testing.T, edit [2]string, word string) string {
 	return ""
 }
 
-// TestListsOfKeys: the error of an unknown key lists or counts the keys of its table. Golden files have no such lists.
+// TestListsOfKeys checks that the error of an unknown key lists or counts the keys of its table. Golden files have no
+// such lists.
 func TestListsOfKeys(t *testing.T) {
 	r := room()
 	for _, x := range experiment.Tables {
@@ -79,7 +80,7 @@ func TestListsOfKeys(t *testing.T) {
 	}
 }
 
-// TestListsOfWords: the error of an unknown word lists the words of its key.
+// TestListsOfWords checks that the error of an unknown word lists the words of its key.
 func TestListsOfWords(t *testing.T) {
 	for _, x := range []struct {
 		table, key string

@@ -9,8 +9,9 @@ import (
 	"weir/study/plan"
 )
 
-// A connection matrix is for a topology of as many hosts as its Nodes; any other number is refused with its place and
-// both numbers. Hosts of a file need not be its first nodes: then Nodes may also cover their numbers.
+// TestMatrixNodes checks that a connection matrix is for a topology of as many hosts as its Nodes. Any other number is
+// refused with its place and both numbers. Hosts of a file need not be its first nodes: then Nodes may also cover their
+// numbers.
 func TestMatrixNodes(t *testing.T) {
 	const fatTree = "{fat_tree: {k: 4, rate: 100Gbps, delay: 1us}}"
 	const listed = "{hosts: [a, b], switches: [s], links: [{ends: [a, s], rate: 1Gbps, delay: 1us}, {ends: [b, s], " +

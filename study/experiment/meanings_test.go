@@ -27,7 +27,7 @@ func TestMeanings_ExplainNamedValues(t *testing.T) {
 	}
 }
 
-// TestMeaningOfScheme: a value that is the name of a scheme is explained by that scheme.
+// TestMeaningOfScheme checks that a value that is the name of a scheme is explained by that scheme.
 func TestMeaningOfScheme(t *testing.T) {
 	s := plantest.Load(t, room(), withoutSpec, experiment.Options{})
 	all := s.Meanings()

@@ -25,8 +25,8 @@ sweep:
   rate: [1Mbps, 2Mbps]
 `
 
-// Numbers of the paper are given for points, in base units, each with its source; those of
-// other points and measures are not there.
+// TestPaperValues checks that numbers of the paper are returned for their points, in base units, each with its source.
+// Other points and measures have no number.
 func TestPaperValues(t *testing.T) {
 	s := plantest.Load(t, room(), small+smallTraffic+withPaper, experiment.Options{})
 	at := func(scheme, rate string) []measure.Coordinate {
@@ -59,7 +59,7 @@ func TestPaperValues(t *testing.T) {
 	if n := len(s.PaperValues()); n != 6 {
 		t.Errorf("%d values, want 6", n)
 	}
-	// those of another column stand beside the paper's
+	// values of another column are separate from the paper's
 	if c := s.PaperColumns(); len(c) != 2 || c[0] != experiment.PaperColumn || c[1] != "released" {
 		t.Errorf("columns %v", c)
 	}
@@ -68,8 +68,8 @@ func TestPaperValues(t *testing.T) {
 	}
 }
 
-// TestPaperValues_DoNotChangeRunIDs: the paper's numbers do not decide a run: ids are the same without them. A results
-// folder keeps them.
+// TestPaperValues_DoNotChangeRunIDs checks that the paper's numbers do not decide a run: ids are the same without them.
+// A results folder keeps them.
 func TestPaperValues_DoNotChangeRunIDs(t *testing.T) {
 	s := plantest.Load(t, room(), small+smallTraffic+withPaper, experiment.Options{})
 	_, rest, _ := strings.Cut(withPaper, "measure:")

@@ -21,7 +21,7 @@ plot: [{x: rate, y: goodput_ratio}]
 expect: [{id: x, says: y, where: {rate: 2Mbps}, that: goodput_ratio.a < 0.75}]
 `
 
-// ratioRuns are made-up runs: goodput.a is x of the point and seed.
+// ratioRuns returns made-up runs: goodput.a is x of the point and seed.
 func ratioRuns(s *experiment.Spec, x func(point, seed int) float64) (runs []*results.Run) {
 	for k, r := range plan.ListRuns(s) {
 		i, seed := k/s.Repeat(), k%s.Repeat()
@@ -34,7 +34,7 @@ func ratioRuns(s *experiment.Spec, x func(point, seed int) float64) (runs []*res
 	return runs
 }
 
-// ratiosOf are the ratios of one name of runs, by run; NaN stands for one that is not defined.
+// ratiosOf returns the ratios of one name, by run. NaN is an undefined ratio, and +Inf a missing one.
 func ratiosOf(runs []*results.Run, name string) (out []float64) {
 	for _, r := range runs {
 		v := math.Inf(1) // it is not there
@@ -51,8 +51,8 @@ func ratiosOf(runs []*results.Run, name string) (out []float64) {
 	return out
 }
 
-// A ratio pairs runs of one seed: what a seed gives or takes at both points is not in it, and so
-// neither in its interval.
+// TestRatios_PairRunsOfOneSeed checks that a ratio pairs runs of one seed. An effect that a seed has at both points is
+// neither in the ratio nor in its interval.
 func TestRatios_PairRunsOfOneSeed(t *testing.T) {
 	s := plantest.Load(t, room(), strings.Replace(ratioSpec, "repeat: 2", "repeat: 3", 1), experiment.Options{})
 	luck := []float64{1, 40, 7}
@@ -102,7 +102,8 @@ func TestRatiosMissing(t *testing.T) {
 	}
 }
 
-// TestRatiosNarrowed: a sweep without the reference has no ratios, and is no error if options have left it out.
+// TestRatiosNarrowed checks that a sweep without the reference has no ratios. This is no error if options have left the
+// reference out.
 func TestRatiosNarrowed(t *testing.T) {
 	s := plantest.Load(t, room(), ratioSpec, experiment.Options{Set: []string{"rate=[2Mbps, 4Mbps]"}})
 	runs := ratioRuns(s, func(int, int) float64 { return 3 })

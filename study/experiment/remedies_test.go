@@ -9,8 +9,8 @@ import (
 	"weir/study/plan"
 )
 
-// What an experiment or its file says that Weir does not have is refused with what to write instead, and what replaces
-// it is read.
+// TestLoad_SuggestsReplacements checks that what an experiment or its file has and Weir does not support is refused
+// with a replacement. The replacement is read.
 func TestLoad_SuggestsReplacements(t *testing.T) {
 	const text = `duration: 10ms
 topology: %s

@@ -11,8 +11,8 @@ import (
 	"weir/study/plan"
 )
 
-// Points of a sweep share networks, addresses and routes: all of them if nothing of
-// the network differs, addresses and routes if only properties of links do.
+// TestPointsShareNetworks checks that points of a sweep share networks, addresses and routes: all of them if the
+// network is the same, addresses and routes if only properties of links differ.
 func TestPointsShareNetworks(t *testing.T) {
 	s := plantest.Load(t, room(), `title: t
 duration: 1ms
@@ -33,7 +33,8 @@ sweep: {rate: [1Gbps, 2Gbps], k: [2, 4], size: [1kB, 2kB]}
 	}
 }
 
-// TestBufferOfOnePoint: a buffer that one point gives its switches is not another's, though their topology is the same.
+// TestBufferOfOnePoint checks that a buffer that one point gives its switches does not apply to another point with the
+// same topology.
 func TestBufferOfOnePoint(t *testing.T) {
 	s := plantest.Load(t, room(), small+smallTraffic+`switch: [forward]
 sweep:

@@ -7,7 +7,7 @@ import (
 	"weir/internal/document"
 )
 
-// scaled applies --set options to a file, and gives it back as text.
+// scaled applies --set options to a file, and returns it as text.
 func scaled(t *testing.T, text string, set ...string) (string, error) {
 	t.Helper()
 	c := document.NewReader(FileKind)
@@ -36,8 +36,8 @@ sweep:
     tcp: {transport: tcp}
 `
 
-// All rates of links and traffic are divided, all times that the file says multiplied, and nothing else: no title, no
-// number, no size. TCP goes to hosts of Weir's own wherever it is named.
+// TestScale_DividesRatesAndStretchesTimes checks that all rates of links and traffic are divided, all times of the file
+// multiplied, and titles, numbers and sizes kept. TCP gets hosts of Weir's own wherever it is named.
 func TestScale_DividesRatesAndStretchesTimes(t *testing.T) {
 	got, err := scaled(t, unscaled, "rates=/3", "times=x2.5", "stack=weir")
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"weir/study/plan"
 )
 
-// TestSeveralErrors: errors come together, in the order of the file.
+// TestSeveralErrors checks that errors are reported together, in the order of the file.
 func TestSeveralErrors(t *testing.T) {
 	e := wrong(t, strings.Replace(small, "rate: 100Mbps, delay: 1ms}\n    - {ends: [b",
 		"rate: 0Mbps, delay: 1}\n    - {ends: [b", 1)+smallTraffic+"switch: [forward]\nsweep: {rate: [1Mbps]}\n",
@@ -30,8 +30,7 @@ func TestSeveralErrors(t *testing.T) {
 	}
 }
 
-// TestListRuns_VariesSeedsFastest: the first sweep key varies slowest, seeds fastest; run k has
-// seed + k.
+// TestListRuns_VariesSeedsFastest checks that the first sweep key varies slowest, seeds fastest; run k has seed + k.
 func TestListRuns_VariesSeedsFastest(t *testing.T) {
 	s := plantest.Load(t, room(),
 		small+smallTraffic+"seed: 7\nsweep:\n  scheme: {x: {switch: [forward]}, y: {switch: [ecmp]}}\n  rate: "+
@@ -58,8 +57,8 @@ func TestListRuns_VariesSeedsFastest(t *testing.T) {
 	}
 }
 
-// TestSweep_SubstitutesKeysInEachPoint: $key stands for a plain value anywhere, also where it names a
-// scheme; each point has its own.
+// TestSweep_SubstitutesKeysInEachPoint checks that $key is replaced by a plain value anywhere, also where it names a
+// scheme. Each point has its own value.
 func TestSweep_SubstitutesKeysInEachPoint(t *testing.T) {
 	s := plantest.Load(t, room(),
 		small+`traffic: [{name: a, from: $from, to: c, transport: {udp: {rate: $rate}}, start: 0s}]
@@ -88,7 +87,7 @@ sweep: {t: {udp: {traffic: [{name: a, from: a, to: c, transport: udp, rate: 1Mbp
 	if a, b := transportOf(s.Points()[0].Entry(0)), transportOf(s.Points()[1].Entry(0)); a != "udp" || b != "window" {
 		t.Errorf("got %s and %s", a, b)
 	}
-	// what a $key names has defaults too, and none is silent
+	// a scheme that a $key names has defaults, too, and all are written out
 	s = plantest.Load(t, room(), small+smallTraffic+"switch: [forward, $aqm]\nsweep: {rate: [1Mbps], aqm: [ecmp, abc]}\n",
 		experiment.Options{})
 	for _, p := range s.Parameters() {
@@ -99,7 +98,7 @@ sweep: {t: {udp: {traffic: [{name: a, from: a, to: c, transport: udp, rate: 1Mbp
 	t.Errorf("the default of abc.memory is silent: %v", s.Parameters())
 }
 
-// TestSchedulerOverride: a block replaces a scheduler, it does not mix with it.
+// TestSchedulerOverride checks that a block replaces a scheduler, and does not mix with it.
 func TestSchedulerOverride(t *testing.T) {
 	plantest.Load(t, room(), small+smallTraffic+`switch: [forward]
 switches: {"*": {queues: 2, scheduler: strict}}
@@ -107,7 +106,7 @@ sweep: {rate: [1Mbps], scheduler: {strict: {switches: {s: {queues: 2}}}, drr: {s
 `, experiment.Options{})
 }
 
-// TestPointsAreDistinct: points whose specs are the same are still different runs.
+// TestPointsAreDistinct checks that points with the same specs are still different runs.
 func TestPointsAreDistinct(t *testing.T) {
 	s := plantest.Load(t, room(),
 		small+smallTraffic+"sweep: {rate: [1Mbps], x: {a: {switch: [forward]}, b: {switch: [forward]}}}\n",
@@ -117,8 +116,7 @@ func TestPointsAreDistinct(t *testing.T) {
 	}
 }
 
-// TestInputFilesCount: a run's id depends on the contents of the files that the spec
-// names.
+// TestInputFilesCount checks that a run's id depends on the contents of the files that the spec names.
 func TestInputFilesCount(t *testing.T) {
 	const fromFile = `title: x
 duration: 1ms
@@ -150,7 +148,7 @@ measure: [fct]
 	}
 }
 
-// TestResolved_IsSameExperiment: the resolved spec is the same experiment, and its bytes are stable.
+// TestResolved_IsSameExperiment checks that the resolved spec is the same experiment, and that its bytes are stable.
 func TestResolved_IsSameExperiment(t *testing.T) {
 	testkit.Golden(t, "resolved.yaml", string(plantest.Load(t, room(), runnable, experiment.Options{}).Resolved()))
 	for _, text := range []string{
@@ -178,8 +176,8 @@ func TestResolved_IsSameExperiment(t *testing.T) {
 	}
 }
 
-// What blocks of the sweep stand for has different defaults at each point, and a name used twice has those of both
-// places: the resolved spec has what all points have alike, and the rest follows from it.
+// TestResolvedPoints checks sweeps in which a block's value has different defaults at each point, and a name used twice
+// has the defaults of both places. The resolved spec has what all points have alike, and the rest follows from it.
 func TestResolvedPoints(t *testing.T) {
 	s := plantest.Load(t, room(), small+`switch: [$first]
 traffic: [{name: a, from: a, to: c, start: 0s, transport: $over},
@@ -204,8 +202,8 @@ sweep:
 	}
 }
 
-// TestLoad_ReadsVariantsOfFigure4: p4abc/fig4 of the library is valid; --quick keeps both schemes and both
-// ends; the paper's length is two --set away.
+// TestLoad_ReadsVariantsOfFigure4 checks that p4abc/fig4 of the library is valid. --quick keeps both schemes and both
+// ends, and two --set options give the paper's length.
 func TestLoad_ReadsVariantsOfFigure4(t *testing.T) {
 	r := room()
 	src, err := r.OpenExperiment("p4abc/fig4")
@@ -229,9 +227,8 @@ func TestLoad_ReadsVariantsOfFigure4(t *testing.T) {
 	}
 }
 
-// TestLoad_SetChangesValues: --set reaches keys, sweep keys, named entries; its mistakes are errors.
-// A scheme without parameters is a parameter itself; defaults of a sweep's block stand
-// once.
+// TestParameters_IncludeSchemesWithoutOptions checks that a scheme without parameters is a parameter itself, and that
+// defaults of a sweep's block are listed once.
 func TestParameters_IncludeSchemesWithoutOptions(t *testing.T) {
 	s := plantest.Load(t, room(),
 		small+smallTraffic+"sweep: {rate: [1Mbps], scheme: {plain: {switch: [forward]}, abc: {switch: "+
@@ -257,17 +254,18 @@ func TestParameters_IncludeSchemesWithoutOptions(t *testing.T) {
 	}
 }
 
-// transportOf is the name of a traffic's transport.
+// transportOf returns the name of a traffic's transport.
 func transportOf(tr *experiment.Traffic) string {
 	s, _ := tr.Transport()
 	return s.Name
 }
 
-// appRate is that of a traffic's application.
+// appRate returns the rate of a traffic's application.
 func appRate(tr *experiment.Traffic) unit.Rate {
 	return tr.Traits().AppRate
 }
 
+// TestLoad_SetChangesValues checks that --set reaches keys, sweep keys and named entries. Its mistakes are errors.
 func TestLoad_SetChangesValues(t *testing.T) {
 	text := small + smallTraffic + "switch: [forward]\nsweep: {rate: [1Mbps, 2Mbps]}\n"
 	seed := uint64(42)
@@ -303,8 +301,8 @@ func TestLoad_SetChangesValues(t *testing.T) {
 	}
 }
 
-// TestSetMap: a map that --set gives is resolved as one that the file has: with every default that is read inside it,
-// so that both are one experiment with one folder of results.
+// TestSetMap checks that a map that --set gives is resolved like one in the file, with every default that is read
+// inside it. So both are one experiment with one folder of results.
 func TestSetMap(t *testing.T) {
 	const text = small + "switch: [forward]\ntraffic: [{name: a, from: a, to: c, transport: tcp, start: 0s}]\n" +
 		"measure: [goodput]\n"
@@ -328,7 +326,7 @@ func TestSetMap(t *testing.T) {
 	}
 }
 
-// TestOpenExperiment_SuggestsNearestName: library names, paths, and the nearest name for what is neither.
+// TestOpenExperiment_SuggestsNearestName checks library names, paths, and the nearest name for what is neither.
 func TestOpenExperiment_SuggestsNearestName(t *testing.T) {
 	r := room()
 	_, err := r.OpenExperiment("p4abc/fig5x")
@@ -346,8 +344,8 @@ func TestOpenExperiment_SuggestsNearestName(t *testing.T) {
 	}
 }
 
-// FuzzLoad_GivesSpecOrPlacedErrors: whatever the file is, it is a spec or an input error with a place, and
-// a spec's resolved form is the same experiment.
+// FuzzLoad_GivesSpecOrPlacedErrors checks that any file is a spec or an input error with a place. A spec's resolved
+// form is the same experiment.
 func FuzzLoad_GivesSpecOrPlacedErrors(f *testing.F) {
 	for _, a := range badInputs(f) {
 		for _, x := range a.Select(".yaml") {
@@ -383,7 +381,7 @@ func FuzzLoad_GivesSpecOrPlacedErrors(f *testing.F) {
 	})
 }
 
-// placed: an error is an input error with a place and a message that a terminal can show.
+// placed checks that an error is an input error with a place and a message that a terminal can show.
 func placed(t *testing.T, err error) {
 	t.Helper()
 	list, ok := err.(document.InputErrors)
@@ -402,7 +400,7 @@ func placed(t *testing.T, err error) {
 	}
 }
 
-// FuzzLoad_SetGivesSpecOrPlacedErrors: whatever --set says, it makes a spec or is an input error with a place.
+// FuzzLoad_SetGivesSpecOrPlacedErrors checks that any --set gives a spec or an input error with a place.
 func FuzzLoad_SetGivesSpecOrPlacedErrors(f *testing.F) {
 	for _, set := range []string{"rate=3Mbps", "traffic.b.rate=1Mbps", "traffic.0.size=1MB", "duration",
 		"sweep.rate=[1Mbps]", "topology.links.1.delay={a: b}", "measure=[jain, [", "switch.0.abc.memory=1s", "traffic=x",
@@ -418,8 +416,7 @@ func FuzzLoad_SetGivesSpecOrPlacedErrors(f *testing.F) {
 	})
 }
 
-// FuzzInputFiles: whatever is in the files that a spec names, it is a spec or an input
-// error with a place.
+// FuzzInputFiles checks that any contents of the files that a spec names give a spec or an input error with a place.
 func FuzzInputFiles(f *testing.F) {
 	const fromFile = `title: from files
 duration: 10ms
@@ -462,8 +459,8 @@ sweep: {format: [hpcc, htsim]}
 	})
 }
 
-// A block of the sweep can say what a $name stands for, also a map or a list; what is
-// read out of it is written into the block, and a name that nothing uses is an error.
+// TestSweep_VariablesTakeMapsAndLists checks that a block of the sweep can define the value of a $name, also a map or a
+// list. Defaults that are read in it are written into the block, and a name without a use is an error.
 func TestSweep_VariablesTakeMapsAndLists(t *testing.T) {
 	text := small + `traffic:
   - {name: a, from: a, to: c, transport: tcp, cc: $control, start: 0s}
@@ -499,7 +496,7 @@ sweep:
 		"loss: {probability: 3%}") {
 		t.Error(o.Points()[0].Canonical())
 	}
-	// A name may be of use to some blocks of another key only, also where these are left out.
+	// Some blocks of another key may use a name, also where these are left out.
 	some := strings.Replace(strings.Replace(text, "sweep:\n", "sweep:\n  first:\n    one: {p: 3%}\n", 1),
 		"probability: 1%", "probability: $p", 1)
 	for _, o := range []experiment.Options{{}, {Set: []string{"scheme=plain"}}} {

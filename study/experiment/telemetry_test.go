@@ -17,7 +17,7 @@ import (
 	"weir/study/plan"
 )
 
-// telling is the room with what telemetry needs.
+// telling returns the registry of room with what telemetry needs.
 func telling() *experiment.Registry {
 	r := room()
 	r.Programs = append(r.Programs, inband.Scheme())
@@ -44,8 +44,8 @@ traffic:
   - {name: x, from: a, to: b, transport: rdma, cc: hpcc, size: 10kB, start: 0s}
 `
 
-// The program's format is the hosts' too; other rates have codes; framing hpcc has
-// telemetry in it; clocks are the switches'; a run is told its defaults.
+// TestTelemetryDecode checks that the program's format is the hosts', too, that other rates have codes, that framing
+// hpcc includes telemetry, and that clocks are the switches'. The resolved spec shows the defaults.
 func TestTelemetryDecode(t *testing.T) {
 	s := plantest.LoadSource(t, telling(), file("test.yaml", told), experiment.Options{})
 	r := plan.ListRuns(s)[0]
@@ -71,7 +71,7 @@ func TestTelemetryDecode(t *testing.T) {
 	if w := testkit.FormatAll(s.Warnings()); len(w) != 1 || !strings.Contains(w[0], "multi: 2") {
 		t.Errorf("%q", w)
 	}
-	// without the program, windows stay as they begin, of which a warning tells where a queue can grow
+	// without the program, windows keep their initial size, and a warning reports it where a queue can grow
 	s, err = plan.Load(telling(), file("test.yaml", strings.NewReplacer(", {telemetry: {t: 13us, multi: 2}}", "",
 		"[a, s], rate: 10Gbps", "[a, s], rate: 40Gbps").Replace(told)), experiment.Options{})
 	if err != nil || len(s.Warnings()) != 1 || !strings.Contains(s.Warnings()[0].Text, "no switch writes telemetry") {
@@ -79,8 +79,8 @@ func TestTelemetryDecode(t *testing.T) {
 	}
 }
 
-// TestCoarseUnits: units of HPCC's format that are coarse for the slowest link are warned of, with their place: 128 B
-// at 25 Gb/s are not, nor is as much time at other rates, as long as a packet is more than a unit.
+// TestCoarseUnits checks that units of HPCC's format that are coarse for the slowest link cause a warning with their
+// place. 128 B at 25 Gb/s do not, nor does as much time at other rates, as long as a packet is more than a unit.
 func TestCoarseUnits(t *testing.T) {
 	for _, x := range []struct {
 		slow, fast, program string

@@ -10,8 +10,8 @@ import (
 	"weir/study/plan"
 )
 
-// All that is wrong with a file is said at once, whatever depends on whatever else is wrong, and nothing that only
-// follows from it.
+// TestErrorsTogether checks that all errors of a file are reported at once, also where parts depend on wrong parts.
+// Errors that only follow from others are not reported.
 func TestErrorsTogether(t *testing.T) {
 	const links = "  links: [{ends: [a, s], rate: 10Mbps, delay: 1ms}, {ends: [s, b], rate: 10Mbps, delay: 1ms}]\n"
 	file := func(replace ...string) string {

@@ -10,8 +10,8 @@ import (
 	"weir/study/plan"
 )
 
-// Users of a file are names with hosts, patterns, addresses and prefixes. What is wrong has its place and what is
-// allowed; a host whose two addresses are two users is warned of, where its flows use both.
+// TestUsersInFile checks that users of a file are names with hosts, patterns, addresses and prefixes. Errors have their
+// place and what is allowed. A host with two addresses of two users causes a warning where its flows use both.
 func TestUsersInFile(t *testing.T) {
 	const text = `duration: 10ms
 topology: {hosts: [a, b, c], switches: [s], links: [{ends: [a, s], rate: 1Gbps, delay: 1ms},
@@ -74,8 +74,8 @@ traffic: [{name: x, from: a, to: b, transport: tcp}, {name: y, from: a, to: c, t
 	}
 }
 
-// TestListsAroundUsers: a program that completes its list by the declared users does not divide them by a prefix around
-// one address. If its other users are one, it does.
+// TestListsAroundUsers checks that a program that completes its list by the declared users does not divide them by a
+// prefix around one address. If its other users are one, it does.
 func TestListsAroundUsers(t *testing.T) {
 	const text = `duration: 10ms
 topology: {hosts: [a, b], switches: [s], links: [{ends: [a, s], rate: 1Gbps, delay: 1ms},

@@ -8,7 +8,7 @@ import (
 	"weir/internal/testkit/warntest"
 )
 
-// captured returns the warnings about a capture of which set makes something that is not in the traffic.
+// captured returns the warnings about a capture after set has changed it.
 func captured(set func(c *captureTraffic, s *pcapflows.Source)) func(*testing.T, bool) []document.Warning {
 	return func(_ *testing.T, fires bool) []document.Warning {
 		c := &captureTraffic{captureDecoder: &captureDecoder{reader: &reader{Reader: document.NewReader(FileKind)}},
@@ -25,7 +25,8 @@ func captured(set func(c *captureTraffic, s *pcapflows.Source)) func(*testing.T,
 	}
 }
 
-// TestWarnings_FireAndStayQuiet: each kind of warning about a capture fires for one capture and is quiet for another.
+// TestWarnings_FireAndStayQuiet checks that each kind of warning about a capture fires for one capture and is quiet for
+// another.
 func TestWarnings_FireAndStayQuiet(t *testing.T) {
 	warntest.Run(t, []warntest.Row{
 		{ID: "capture-left", Issue: captured(func(_ *captureTraffic, s *pcapflows.Source) {

@@ -124,7 +124,7 @@ func TestConditionsWithout(t *testing.T) {
 	}
 }
 
-// TestListing_HasColumnsAndOrder: the file's columns and order are known.
+// TestListing_HasColumnsAndOrder checks that the listing has the columns and the order of the file.
 func TestListing_HasColumnsAndOrder(t *testing.T) {
 	l := plantest.Load(t, room(), withoutSpec, experiment.Options{}).Listing()
 	if !slices.Equal(l.Columns, []string{"good*", "queue.mean"}) || !slices.Equal(l.Sort, []string{"rate",

@@ -9,7 +9,7 @@ import (
 	"weir/study/measure"
 )
 
-// hops is a measure of somebody's own: how many links packets have crossed.
+// hops is a measure of another binary: the number of links that packets have crossed.
 type hops struct{ measure.Plain }
 
 // AddValues adds the number.

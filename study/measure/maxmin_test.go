@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// equal returns demands without an end.
+// equal returns demands of equal weight without a maximum.
 func equal(uses [][]int) (out []Demand) {
 	for _, u := range uses {
 		out = append(out, Demand{Uses: u, Weight: 1, Max: math.Inf(1)})
@@ -16,8 +16,8 @@ func equal(uses [][]int) (out []Demand) {
 	return out
 }
 
-// TestWaterFillClaims checks claims with weights and ends: one of 16 flows of one user, one user below its part, or all
-// below it.
+// TestWaterFillClaims checks demands with weights and maximums: one of 16 flows of one user, one user below its part,
+// or all below it.
 func TestWaterFillClaims(t *testing.T) {
 	for _, x := range []struct {
 		name    string
@@ -42,8 +42,8 @@ func TestWaterFillClaims(t *testing.T) {
 	}
 }
 
-// Shares that are known by heart: one link; a lot of equal links, whose long flow gets as much as the others on its
-// fullest link; one whose long flow is held back by a slow link, which leaves the others more.
+// TestWaterFill checks well-known shares. Cases are one link, equal links, where a long flow gets as much as the others
+// on its fullest link, and a long flow that a slow link holds back, which leaves the others more.
 func TestWaterFill(t *testing.T) {
 	for _, x := range []struct {
 		name  string

@@ -2,7 +2,7 @@ package measure
 
 import "testing"
 
-// TestFormatQuantity_AddsPrefixAndUnit: a number has its measure's unit, with a prefix.
+// TestFormatQuantity_AddsPrefixAndUnit checks that a number has its measure's unit, with a prefix.
 func TestFormatQuantity_AddsPrefixAndUnit(t *testing.T) {
 	for want, got := range map[string]string{"21.37 Mb/s": FormatQuantity(21.37e6, "bps"), "5 ms": FormatQuantity(5e-3,
 		"s"),

@@ -7,8 +7,8 @@ import (
 	"weir/core/unit"
 )
 
-// TestReductionOfAll: the first of a traffic's flows that reduced, and the last: of those that had begun when
-// congestion did and did not end before they reduced.
+// TestReductionOfAll checks the reduction of the first of a traffic's flows, and of the last of them. Only those count
+// that had begun when congestion did and did not end before they reduced.
 func TestReductionOfAll(t *testing.T) {
 	never := unit.Never
 	type flow struct{ start, fct, stop, reduced unit.Time }

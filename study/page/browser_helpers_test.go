@@ -16,7 +16,7 @@ import (
 	"weir/internal/testkit/await"
 )
 
-// browser is a headless Chromium, which keeps what its console says.
+// browser is a headless Chromium, which keeps the output of its console.
 type browser struct {
 	context.Context
 	t    *testing.T
@@ -28,7 +28,7 @@ type browser struct {
 // longest is how long a test with a browser may take, on a busy machine.
 const longest = 20 * time.Minute
 
-// open starts a browser and lets it in; without Chromium the test is skipped.
+// open starts a browser and signs it in; without Chromium the test is skipped.
 func open(t *testing.T, s *served) *browser {
 	t.Helper()
 	testkit.RequireProgram(t, "chromium", "chromium")
@@ -63,8 +63,8 @@ func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// click clicks on what is there. A page that redraws itself between the look and the click takes the node away:
-// nothing was clicked then, and the new one is.
+// click clicks on an element. A page that redraws itself between the look and the click removes the element. Then click
+// looks again and clicks on the new one.
 func (b *browser) click(selector string) {
 	b.t.Helper()
 	await.AwaitCondition(b.t, "a click on "+selector, func() bool {

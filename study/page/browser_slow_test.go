@@ -36,7 +36,7 @@ type looked struct {
 	live  string // a job that goes on
 }
 
-// toLookAt makes all that pages show: results, a film, jobs of each kind, a sweep under way, errors.
+// toLookAt makes all that pages show: results, a film, jobs of each kind, a running sweep, errors.
 func toLookAt(t *testing.T) *looked {
 	t.Helper()
 	dir, names := copied(t)
@@ -114,7 +114,7 @@ func link(t *testing.T, dir, from, to string) {
 	}
 }
 
-// swept is a server whose job waits for workers, of whom there is one.
+// swept is a server with a job that waits for workers. One worker is there.
 func swept(t *testing.T) *looked {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "results")
@@ -154,8 +154,8 @@ func swept(t *testing.T) *looked {
 	return &looked{s, []string{"/jobs", job, job + "/runs/0", "/results"}, job}
 }
 
-// TestPages_FitWidthsAndThemes: every page looks right in three widths and two themes, and can be used with a keyboard
-// and a screen reader.
+// TestPages_FitWidthsAndThemes checks that every page looks right in three widths and two themes, and can be used with
+// a keyboard and a screen reader.
 func TestPages_FitWidthsAndThemes(t *testing.T) {
 	looks, err := os.ReadFile("testdata/looks.js")
 	if err != nil {
@@ -173,7 +173,7 @@ func TestPages_FitWidthsAndThemes(t *testing.T) {
 	b.look([]string{"/"}, string(looks), "locked")
 }
 
-// TestSweepLooks: the page of a sweep with workers looks right, too.
+// TestSweepLooks checks that the page of a sweep with workers looks right, too.
 func TestSweepLooks(t *testing.T) {
 	looks, err := os.ReadFile("testdata/looks.js")
 	if err != nil {
@@ -236,7 +236,7 @@ func (b *browser) look(pages []string, looks, name string) {
 	}
 }
 
-// wrong is what is found to be wrong. A page that looks again by itself may be gone just then.
+// wrong returns the mistakes found on a page. It looks again if the page has just reloaded itself.
 func (b *browser) wrong(looks string) (list []string) {
 	b.t.Helper()
 	await.AwaitCondition(b.t, "a look at the page", func() (done bool) {
@@ -247,7 +247,7 @@ func (b *browser) wrong(looks string) (list []string) {
 	return list
 }
 
-// picture leaves a picture of the page, if pictures are wanted.
+// picture writes a picture of the page, if pictures are requested.
 func (b *browser) picture(name string) {
 	if *pictures == "" {
 		return
@@ -267,8 +267,7 @@ func (b *browser) picture(name string) {
 // maxTabs is how often the tab key is pressed on a page.
 const maxTabs = 25
 
-// keyboard goes about with keys: the content comes first, then all in the order in which it stands, and where one is
-// can be seen.
+// keyboard moves through pages with keys. The content is first, then all in its order, and the focus is visible.
 func (b *browser) keyboard(pages []string) {
 	b.t.Helper()
 	b.do(chromedp.EmulateViewport(800, 900))

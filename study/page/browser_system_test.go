@@ -27,7 +27,7 @@ func TestFirstHour(t *testing.T) {
 		chromedp.SendKeys(`.set:nth-child(1) input[name="value"]`, "10s"))
 	b.click(`#form button.primary`)
 
-	// It runs: its page says how far it is, with curves, until there are results.
+	// It runs: its page shows the progress, with curves, until there are results.
 	b.until(`document.querySelector("#state")?.textContent === "done"`)
 	b.until(`document.querySelectorAll("#live-plots canvas").length >= 3`)
 	b.until(`[...document.querySelectorAll("#runs .state")].every((x) => x.textContent === "finished")`)
@@ -108,7 +108,7 @@ func (b *browser) film() {
 	b.until(`document.querySelector("#said").textContent.startsWith("At ")`)
 }
 
-// quiet checks that the console has said nothing: no error, and nothing that the policy has refused.
+// quiet checks that the console is empty: no error, and no refusal of the policy.
 func (b *browser) quiet() {
 	b.t.Helper()
 	b.lock.Lock()

@@ -12,7 +12,7 @@ import (
 	"weir/study/run"
 )
 
-// carried carries out an experiment, and returns the folder of its results.
+// carried runs an experiment, and returns the folder of its results.
 func carried(t *testing.T, dir string, exp *experiment.Spec) string {
 	t.Helper()
 	o, err := run.Execute(t.Context(), exp, run.Options{Dir: dir, Executable: "0123", Command: "weir run x"})
@@ -22,7 +22,7 @@ func carried(t *testing.T, dir string, exp *experiment.Spec) string {
 	return filepath.Base(o.Dir)
 }
 
-// single makes results of one point, which has no name.
+// single runs an experiment of one point, which has no name, and returns the folder of its results.
 func single(t *testing.T, dir, name, measure string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), name+".yaml")
@@ -35,8 +35,8 @@ func single(t *testing.T, dir, name, measure string) string {
 	return carried(t, dir, runtest.Load(t, app.Registry(), file, experiment.Options{}))
 }
 
-// Results that have nothing in common are not held against each other, and the page says so: neither those whose points
-// are others, nor those whose only point has other values.
+// TestCompare_RefusesResultsWithoutCommonValues checks that the page does not compare results without common values,
+// and reports this: results with other points, or with a single point that has other values.
 func TestCompare_RefusesResultsWithoutCommonValues(t *testing.T) {
 	dir, names := copied(t)
 	other := carried(t, dir, runtest.Load(t, app.Registry(), "p4abc/fig5", experiment.Options{Quick: true,

@@ -8,7 +8,7 @@ import (
 	"weir/study/page/live"
 )
 
-// What tests see of the inside.
+// The parts of the inside that tests see.
 
 func (s *Server) Session() string                   { return s.session }
 func (s *Server) CookieName(r *http.Request) string { return s.cookieName(r) }
@@ -38,7 +38,7 @@ func (s *Server) DocFiles() (files []string) {
 	return files
 }
 
-// Files are those of a folder that its line in the list is made of.
+// Files returns the files of a folder from which its line in the list is made.
 func Files() []string { return summaryFiles[:] }
 
 // Static is the address of a script or a style.

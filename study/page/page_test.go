@@ -463,8 +463,8 @@ func TestListIsNow(t *testing.T) {
 	list("it begins", append(names, "begun"), nil)
 }
 
-// TestOddResults: folders that are damaged, not finished or of others are in the list, and do not keep others from
-// being shown.
+// TestOddResults checks that folders that are damaged, unfinished or of others are in the list, and do not keep others
+// from being shown.
 func TestOddResults(t *testing.T) {
 	dir, names := copied(t)
 	write := func(folder, file, text string) {

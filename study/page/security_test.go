@@ -15,14 +15,14 @@ import (
 	"weir/study/page/live"
 )
 
-// paths are one of each that can be asked for.
+// paths has one path of each kind that the server has.
 var paths = []string{"/", "/experiments/p4abc/fig5", "/experiments/p4abc/fig5/yaml", "/experiments/p4abc/fig5/network",
 	"/schemes", "/jobs", "/jobs/1", "/jobs/1/events", "/jobs/1/runs/0", "/jobs/1/runs/0/network",
 	"/jobs/1/runs/0/frames", "/results", "/results/x", "/results/x/report", "/results/x/plots/1-x.svg",
 	"/results/x/runs/0123456789abcdef", "/results/x/runs/0123456789abcdef/data", "/compare?r=a&r=b", "/traces",
 	"/docs", "/docs/README.md", page.Static("page.css")}
 
-// changes are all that change something.
+// changes are all paths that change state.
 var changes = []string{"/experiments/p4abc/fig5/run", "/jobs/1/stop", "/results/x/runs/0123456789abcdef/show"}
 
 // TestServer_RequiresToken checks that no request is served without the token, on loopback either.
@@ -259,7 +259,8 @@ func TestServer_ServesOnlyFilesOfResults(t *testing.T) {
 	}
 }
 
-// The form names no paths: neither a file of the library nor one of the user's own opens more than it names itself.
+// TestNoPaths checks that the form accepts no paths: neither a file of the library nor a user's own opens more than it
+// names itself.
 func TestNoPaths(t *testing.T) {
 	dir := t.TempDir()
 	const secret = "what-nobody-may-read"

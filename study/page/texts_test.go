@@ -86,7 +86,7 @@ func TestEstimateCost_CountsGuaranteedSeeds(t *testing.T) {
 	}
 }
 
-// TestFormatAge_IsRelativeForOneDay: times of results are relative for a day.
+// TestFormatAge_IsRelativeForOneDay checks that times of results are relative for a day.
 func TestFormatAge_IsRelativeForOneDay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		now := time.Now()
@@ -103,7 +103,7 @@ func TestFormatAge_IsRelativeForOneDay(t *testing.T) {
 	}
 }
 
-// TestTracePorts: ports of a form may have spaces around them.
+// TestTracePorts checks that ports of a form may have spaces around them.
 func TestTracePorts(t *testing.T) {
 	if got := parseTracePorts(" s1->server,, a->* ,"); !slices.Equal(got, []string{"s1->server", "a->*"}) {
 		t.Errorf("%q", got)

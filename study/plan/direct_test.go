@@ -8,7 +8,7 @@ import (
 	"weir/core/unit"
 )
 
-// bundled has two hosts with three links side by side, and a switch that joins them, too.
+// bundled has two hosts with three parallel links, and a switch that joins them, too.
 const bundled = `duration: 20ms
 topology:
   hosts: [a, b]
@@ -20,8 +20,8 @@ topology:
 ` + trims + `measure: [drops]
 `
 
-// Over each transport all flows between hosts with direct links end, without a timeout and without a packet sent again,
-// and each link of the bundle carries some of them.
+// TestBundleOfDirectLinks checks that over each transport all flows between hosts with direct links end, without a
+// timeout and without a retransmission. Each link of the bundle carries some of them.
 func TestBundleOfDirectLinks(t *testing.T) {
 	for _, keys := range transports {
 		t.Run(keys, func(t *testing.T) {
@@ -45,7 +45,7 @@ func TestBundleOfDirectLinks(t *testing.T) {
 	}
 }
 
-// TestDatagramsOverADirectLink: all datagrams over a direct link arrive, except those in flight at the end.
+// TestDatagramsOverADirectLink checks that all datagrams over a direct link arrive, except those in flight at the end.
 func TestDatagramsOverADirectLink(t *testing.T) {
 	r := ran(t, configuredBy(t, bundled+"traffic: [{name: j, from: a, to: b, transport: {udp: {rate: 100Mbps}}, "+
 		"flows: 100, start: 0s}]\n"))
@@ -56,8 +56,8 @@ func TestDatagramsOverADirectLink(t *testing.T) {
 	}
 }
 
-// TestRingOfDirectLinks: an all-reduce over a ring of direct links next to a switch takes 2(n−1) steps. Each sends
-// size/n over a link, in frames of 1,538 B on the wire for 1,440 B of payload, and adds the link's delay.
+// TestRingOfDirectLinks checks that an all-reduce over a ring of direct links next to a switch takes 2(n−1) steps. Each
+// sends size/n over a link, in frames of 1,538 B on the wire for 1,440 B of payload, and adds the link's delay.
 func TestRingOfDirectLinks(t *testing.T) {
 	r := ran(t, configuredBy(t, `duration: 100ms
 framing: wire

@@ -13,7 +13,7 @@ import (
 	"weir/worlds/sim"
 )
 
-// drawnFlows are traffics whose flows are drawn, of as many as RATE says.
+// drawnFlows are traffics with drawn flows, whose number depends on RATE.
 var drawnFlows = []string{
 	`{name: x, from: "*", to: random, transport: tcp, size: 1500 B, load: 0.1%}`,
 	`{name: x, from: "*", to: permutation, transport: tcp, size: 1500 B, load: 0.1%}`,
@@ -97,8 +97,8 @@ func sources(c *sim.Config) string {
 	return fmt.Sprint(all)
 }
 
-// TestFlowsAreCounted checks that the number of watched values is that of all flows of a run, also of those that a
-// trial does not draw, and that too many are refused.
+// TestFlowsAreCounted checks that the number of watched values counts all flows of a run, also flows that a trial does
+// not draw, and that too many are refused.
 func TestFlowsAreCounted(t *testing.T) {
 	registry := plantest.NewRegistry(p4abc.Scheme(), "../../papers/p4abc")
 	text := drawnSpec(drawnFlows[0], "100000Gbps", "{goodput: {every: 1ms}}", 3)

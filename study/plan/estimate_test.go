@@ -13,8 +13,8 @@ import (
 	"weir/worlds/sim"
 )
 
-// What weir check says of packet-hops is within a factor of two of what a run has, also of many small flows
-// and of an incast, whose one destination was taken for the source.
+// TestEstimateHops_IsWithinFactorOfTwo checks that weir check's estimate of packet-hops is within a factor of two of a
+// run's, also for many small flows and for an incast with one destination.
 func TestEstimateHops_IsWithinFactorOfTwo(t *testing.T) {
 	star := "duration: 1s\nswitch: [forward]\ntopology: {star: {hosts: 8, rate: 10Gbps, delay: 1us, buffer: " +
 		"100 packets}}\n"
@@ -47,8 +47,8 @@ func TestEstimateHops_IsWithinFactorOfTwo(t *testing.T) {
 	}
 }
 
-// TestEstimateOfLists: of a list of more flows than are looked at, the packets of all count: one in ten here has nearly
-// all bytes, which a look at each second one would miss, or take twice.
+// TestEstimateOfLists checks that the packets of all flows count in a list of more flows than the estimate reads. One
+// in ten here has nearly all bytes, which a sample of every second one would miss, or take twice.
 func TestEstimateOfLists(t *testing.T) {
 	for _, at := range []int{0, 1} { // of each ten
 		t.Run(fmt.Sprint("large flows at ", at), func(t *testing.T) {
@@ -79,8 +79,8 @@ func TestEstimateOfLists(t *testing.T) {
 	}
 }
 
-// What a run takes of memory follows from the flows that there are at the same time: of a collective operation a few,
-// of a load those that arrive while others are carried, of flows that begin together all.
+// TestMemoryOfFlowsAtOnce checks that a run's memory follows from the flows that exist at the same time. They are a few
+// of a collective operation, the arrivals during other flows of a load, and all flows that begin together.
 func TestMemoryOfFlowsAtOnce(t *testing.T) {
 	memory := func(traffic string) float64 {
 		s := plantest.Load(t, plantest.NewRegistry(p4abc.Scheme(), "../../papers/p4abc"), "duration: 1s\nswitch: [forward]\n"+
@@ -106,8 +106,8 @@ func TestMemoryOfFlowsAtOnce(t *testing.T) {
 	}
 }
 
-// Flows of TCP that share a bottleneck have no more in flight than its rate times the delay of their path, however many
-// they are. Flows of RDMA, which begin at the rate of their host, have that of each.
+// TestMemoryInFlight checks that any number of TCP flows that share a bottleneck have no more in flight than its rate
+// times the delay of their path. Flows of RDMA, which begin at the rate of their host, have that much each.
 func TestMemoryInFlight(t *testing.T) {
 	inFlight := func(transport string, hosts int) float64 {
 		memory := func(delay string) float64 {

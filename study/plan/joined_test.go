@@ -16,7 +16,7 @@ import (
 	"weir/study/plan"
 )
 
-// wires is a topology as an experiment has it: links between hosts h0 … and switches s0 …, each so often.
+// wires is a topology of an experiment: links between hosts h0 … and switches s0 …, with the number of parallel ones.
 type wires struct {
 	hosts, switches int
 	links           map[[2]string]int
@@ -111,7 +111,7 @@ func randomWires(r *rand.Rand) *wires {
 // work is a traffic, and the kind of its pairs of senders and receivers.
 type work struct{ keys, sends string }
 
-// works are all kinds of jobs and of drawn traffic.
+// works returns all kinds of jobs and of drawn traffic.
 func works() (all []work) {
 	for _, kind := range []string{collective.AllGather, collective.AllReduce, collective.AllToAll, collective.Broadcast,
 		collective.Gather, collective.Pipeline, collective.Reduce, collective.ReduceScatter, collective.Scatter} {
@@ -138,14 +138,14 @@ func works() (all []work) {
 		work{"from: HOSTS, to: HOSTS, size: 40kB, start: 0s", "all"})
 }
 
-// traffic is an experiment of this work over these wires.
+// traffic returns an experiment of this work over these wires.
 func (x work) traffic(w *wires, hosts []string, transport string) string {
 	return "duration: 100ms\n" + w.String() + "traffic:\n  - {name: j, " + transport + ", " +
 		strings.ReplaceAll(x.keys, "HOSTS", "["+strings.Join(hosts, ", ")+"]") + "}\nmeasure: [drops, unfinished]\n"
 }
 
-// pairs are the hosts that send to each other in this work. What ranks of a job do is read operation by operation, from
-// its program over a star; nil: these hosts cannot do that.
+// pairs returns the hosts that send to each other in this work. For a job it reads the operations of each rank, from
+// its program over a star. It returns nil if these hosts cannot run the job.
 func (x work) pairs(hosts []string) (pairs [][2]string) {
 	n := len(hosts)
 	add := func(a, b int) { pairs = append(pairs, [2]string{hosts[a], hosts[b]}) }
@@ -187,9 +187,9 @@ func (x work) pairs(hosts []string) (pairs [][2]string) {
 	return pairs
 }
 
-// In random networks of hosts with several links, also to each other, work is accepted exactly if each sender has a
-// path to its receivers; a refusal names a sender and a receiver without a path. All accepted work ends, over every
-// transport, and no packet arrives where it is not expected.
+// TestSendersNeedPaths checks that in random networks of hosts with several links, also to each other, work is accepted
+// exactly if each sender has a path to its receivers. A refusal names a sender and a receiver without a path. All
+// accepted work ends, over every transport, and no packet arrives where it is not expected.
 func TestSendersNeedPaths(t *testing.T) {
 	r := rand.New(rand.NewPCG(39, 2))
 	registry := everyTransport()
@@ -249,7 +249,7 @@ func TestSendersNeedPaths(t *testing.T) {
 	}
 }
 
-// ring, line and others are networks without a switch, or beside one.
+// These networks have no switch, or two switches without a path between them.
 const (
 	directRing = `topology: {hosts: [a, b, c, d], switches: [], links: [{ends: [a, b], rate: 100Gbps, delay: 1us},
   {ends: [b, c], rate: 100Gbps, delay: 1us}, {ends: [c, d], rate: 100Gbps, delay: 1us},
@@ -268,8 +268,8 @@ switch: [ecmp]
 `
 )
 
-// TestLoad_RejectsUnreachablePairs: a network without paths between all hosts accepts some jobs and traffic. Of others
-// the first pair without a path is refused, at the line of the traffic.
+// TestLoad_RejectsUnreachablePairs checks that a network without paths between all hosts accepts some jobs and traffic.
+// Of others, the first pair without a path is refused, at the line of the traffic.
 func TestLoad_RejectsUnreachablePairs(t *testing.T) {
 	const none = ""
 	for _, x := range []struct{ name, topology, traffic, want string }{
@@ -327,7 +327,7 @@ func TestLoad_RejectsUnreachablePairs(t *testing.T) {
 	}
 }
 
-// TestFilesNeedPaths: a job of a file needs paths as its operations send, too: GOAL and Chakra.
+// TestFilesNeedPaths checks that a job of a file needs paths as its operations send, too: GOAL and Chakra.
 func TestFilesNeedPaths(t *testing.T) {
 	goal := func(sends ...[2]int) string {
 		var b strings.Builder

@@ -11,8 +11,8 @@ import (
 	"weir/worlds/sim"
 )
 
-// TestKept_CountsValuesOfSeries: a measure that samples over time keeps the values of its series beyond a run. Their
-// number does not depend on the number of flows and ports that are sampled for them.
+// TestKept_CountsValuesOfSeries checks that a measure that samples over time keeps the values of its series beyond a
+// run. Their number does not depend on the number of flows and ports that are sampled for them.
 func TestKept_CountsValuesOfSeries(t *testing.T) {
 	const text = "duration: 20ms\nwarmup: 2ms\nswitch: [ecmp]\naddresses: hierarchical\ntopology: {leaf_spine: {leaves: " +
 		"5, spines: 5, hosts: 2, rate: 100Mbps, delay: 1us, buffer: 100 packets}}\ngroups: {few: [h0, h1], rest: [h2]}\n" +

@@ -17,7 +17,7 @@ import (
 	"weir/worlds/sim"
 )
 
-// homed is hosts with NICs of 1 and of 2 Gb/s at different switches, which a bundle joins.
+// homed has hosts with NICs of 1 and of 2 Gb/s at different switches, which a bundle joins.
 const homed = `duration: 20ms
 topology:
   hosts: [a, b, c]
@@ -91,9 +91,9 @@ func TestNICFails(t *testing.T) {
 	}
 }
 
-// Flows that begin while a NIC of their host has no link take another one by hash or in turn, whether they begin at a
-// time, behind another flow or as messages of a job; those of rails and of named NICs do not, nor do those that have
-// begun. Once the link is up the NIC is taken again. Neither threads nor wire form change anything.
+// TestFlowsBeginElsewhere checks flows that begin while a NIC of their host has no link. By hash or in turn, they take
+// another one. Flows of rails and of named NICs do not, nor do flows that have begun. Once the link is up, the NIC is
+// taken again. Neither threads nor wire form change the results.
 func TestFlowsBeginElsewhere(t *testing.T) {
 	const dual = `duration: 40ms
 topology: {rails: {servers: 4, gpus: 1, planes: 2, spines: 2, rate: 10Gbps, delay: 1us}}
@@ -169,8 +169,9 @@ measure: [%s]
 	}
 }
 
-// GPUs with a NIC in each of four planes and one to their server: a collective's flows wait for others that come in at
-// other NICs of a host; packets go inside of a server where they can; neither threads nor wire form change anything.
+// TestPlanes_UseServerNICInside checks GPUs with a NIC in each of four planes and one to their server. A collective's
+// flows wait for others that arrive at other NICs of a host. Packets stay inside of a server where they can. Neither
+// threads nor wire form change the results.
 func TestPlanes_UseServerNICInside(t *testing.T) {
 	const rails = `duration: 50ms
 topology: {rails: {servers: 4, gpus: 2, planes: 4, spines: 2, rate: 10Gbps, delay: 1us, nvlink: 100Gbps}}
@@ -272,7 +273,7 @@ traffic: [{name: x, from: store, to: "h*", transport: tcp, start: 0s, size: 100k
 	}
 }
 
-// TestHostGroups: groups are names for hosts, and may be of groups before them.
+// TestHostGroups checks that groups are names for hosts, and may be of groups before them.
 func TestHostGroups(t *testing.T) {
 	const text = `duration: 1ms
 topology: {leaf_spine: {leaves: 2, spines: 1, hosts: 4, rate: 10Gbps, delay: 1us}}
@@ -308,7 +309,7 @@ traffic: [{name: x, from: %s, to: %s, transport: tcp, start: 0s, size: 1kB}]
 	}
 }
 
-// TestHostPatterns: hosts are named by patterns with ranges, and by the switch that they are at.
+// TestHostPatterns checks that hosts are named by patterns with ranges, and by the switch that they are at.
 func TestHostPatterns(t *testing.T) {
 	for pattern, want := range map[string]int{"h[8-15]": 8, "leaf0/*": 4, "nv[2-3]/*": 8, "leaf[0-1]/h[0-4]": 3} {
 		t.Run(pattern, func(t *testing.T) {
@@ -322,8 +323,8 @@ func TestHostPatterns(t *testing.T) {
 	}
 }
 
-// Messages of jobs take the NICs of their traffic: in a server over its own switch, else over the planes; each rank is
-// told of them, whatever NIC they come in at.
+// TestJobsOverNICs checks that messages of jobs take the NICs of their traffic: inside a server over its own switch,
+// otherwise over the planes. Each rank receives them at any NIC.
 func TestJobsOverNICs(t *testing.T) {
 	const text = `duration: 50ms
 topology: {rails: {servers: 4, gpus: 2, planes: 2, spines: 2, rate: 10Gbps, delay: 1us, nvlink: 100Gbps}}
@@ -348,8 +349,9 @@ measure: [job]
 	}
 }
 
-// Channels of a job take turns at NICs, so that as many bytes leave by either, whatever the traffic's choice, and
-// within a server all by its own switch. A job that demands more NICs than hosts have is refused.
+// TestJobsTakeTurns checks that channels of a job take turns at NICs, so that both send as many bytes, for any choice
+// of the traffic. Within a server all bytes use its own switch. A job that demands more NICs than hosts have is
+// refused.
 func TestJobsTakeTurns(t *testing.T) {
 	const text = `duration: 50ms
 topology: {rails: {servers: 4, gpus: 2, planes: 2, spines: 2, rate: 10Gbps, delay: 1us, nvlink: 100Gbps}}
@@ -388,8 +390,9 @@ measure: [job]
 	}
 }
 
-// A NIC that a job's traffic names has to lead from each rank to all that it sends to, not only from the first to the
-// second, and the error stands where the file says so. Ranks that send to each other by it alone may have it.
+// TestJobsNamedNIC checks that a NIC that a job's traffic names must lead from each rank to all of its receivers, not
+// only from the first to the second. The error is at the NIC's place in the file. Ranks that send to each other by this
+// NIC only may have it.
 func TestJobsNamedNIC(t *testing.T) {
 	const text = `duration: 50ms
 topology: {rails: {servers: 2, gpus: 2, planes: 2, spines: 2, rate: 10Gbps, delay: 1us, nvlink: 100Gbps}}

@@ -10,8 +10,8 @@ import (
 	"weir/core/unit"
 )
 
-// A link that goes down at a time is down for flows and jobs that begin at that time, also at 0: they take other NICs
-// and lose no packet, over every transport.
+// TestOutagePrecedesFlows checks that a link that goes down at a time is down for flows and jobs that begin at that
+// time, also at 0. They take other NICs and lose no packet, over every transport.
 func TestOutagePrecedesFlows(t *testing.T) {
 	const outage = "events: [{at: %[1]s, link: [a, b], down: true}, {at: %[1]s, link: [a, b~2], down: true, from: a}, " +
 		"{at: %[1]s, link: [a, b~3], down: true, from: b}]\n"
@@ -42,8 +42,8 @@ func TestOutagePrecedesFlows(t *testing.T) {
 	}
 }
 
-// A flow, or a message of a job, whose only link stays down does not end, and its wait names the directions that have
-// lost its packets: both where data was in flight before.
+// TestOutageForEver checks that a flow, or a message of a job, does not end if its only link stays down. Its wait names
+// the directions that have lost its packets: both where data was in flight before.
 func TestOutageForEver(t *testing.T) {
 	const network = "duration: 5ms\ntopology: {star: {hosts: 3, rate: 100Gbps, delay: 1us}}\n" + trims +
 		"measure: [drops]\n"
@@ -79,7 +79,7 @@ func TestOutageForEver(t *testing.T) {
 	}
 }
 
-// TestOutageThatEnds: a link that is up again is no reason any more, and its flows end.
+// TestOutageThatEnds checks that a link that is up again is no reason any more, and its flows end.
 func TestOutageThatEnds(t *testing.T) {
 	c := configuredBy(t, "duration: 50ms\ntopology: {star: {hosts: 2, rate: 100Gbps, delay: 1us}}\n"+trims+
 		"measure: [drops]\nevents: [{at: 0s, link: [h0, s], down: true}, {at: 2ms, link: [h0, s], down: false}]\n"+

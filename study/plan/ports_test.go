@@ -21,8 +21,8 @@ traffic:
   - {name: other, from: h0, to: h2, start: 0s, size: 1kB, transport: tcp}
 `
 
-// TestPorts_CountUpPerHost: ports count up at each sender and each receiver over all traffics that have them, in the
-// file's order, as iperf's do when a script starts one flow after another. Flows without them keep theirs.
+// TestPorts_CountUpPerHost checks that ports count up at each sender and each receiver over all traffics that have
+// them, in the file's order, as iperf's do when a script starts one flow after another. Flows without them keep theirs.
 func TestPorts_CountUpPerHost(t *testing.T) {
 	s := plantest.Load(t, plantest.NewRegistry(p4abc.Scheme(), "../../papers/p4abc"), portly, experiment.Options{})
 	c, err := plan.ListRuns(s)[0].Config()
@@ -44,7 +44,7 @@ func TestPorts_CountUpPerHost(t *testing.T) {
 	}
 }
 
-// TestPortsRefused: pairs and ports that cannot be are errors at their places.
+// TestPortsRefused checks that impossible pairs and ports are errors at their places.
 func TestPortsRefused(t *testing.T) {
 	registry := plantest.NewRegistry(p4abc.Scheme(), "../../papers/p4abc")
 	for name, x := range map[string]struct{ old, new, want string }{

@@ -26,8 +26,7 @@ topology:
 measure: [drops]
 `
 
-// bent is a MessageEndpointFactory whose messages' packets are expected at another NIC than the one that they arrive
-// at.
+// bent is a MessageEndpointFactory. It expects the packets of messages at another NIC than the one where they arrive.
 type bent struct {
 	sim.MessageEndpointFactory
 	expected, arrive int // NICs
@@ -50,7 +49,7 @@ func (e bent) MessageEndpoints(f *outcome.Flow, id int, number uint64, start uni
 	return e.MessageEndpointFactory.MessageEndpoints(&right, id, number, start)
 }
 
-// misdirected is the run of a traffic whose packets arrive at b's first NIC and are expected at its second.
+// misdirected runs a traffic. Its packets arrive at b's first NIC and are expected at its second.
 func misdirected(t *testing.T, traffic, warmup string) *outcome.Result {
 	t.Helper()
 	text := strings.NewReplacer("TRAFFIC", traffic, "WARMUP", warmup).Replace(twoLinks)
@@ -73,8 +72,8 @@ func misdirected(t *testing.T, traffic, warmup string) *outcome.Result {
 	return res
 }
 
-// TestMisdelivered_NamesFlowAndNICs: a run in which packets of a flow arrive, but not at its receiver, ends as
-// Misdelivered over every transport. It names the flow, the NIC where its packets arrived and its receiver's. Each
+// TestMisdelivered_NamesFlowAndNICs checks that a run in which packets of a flow arrive, but not at its receiver, ends
+// as Misdelivered over every transport. It names the flow, the NIC where its packets arrived and its receiver's. Each
 // packet counts as a drop once.
 func TestMisdelivered_NamesFlowAndNICs(t *testing.T) {
 	type expected struct {

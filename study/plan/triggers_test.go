@@ -9,8 +9,8 @@ import (
 	"weir/core/workload"
 )
 
-// A flow of one datagram ends when it is sent, at time 0: before the network is complete. What it triggers begins then,
-// at hosts that come before and behind its own, over each transport.
+// TestTriggerAtZero checks a flow of one datagram that ends when it is sent, at time 0, before the network is complete.
+// The flow that it triggers begins then, at hosts before and behind its own, over each transport.
 func TestTriggerAtZero(t *testing.T) {
 	for _, keys := range append([]string{"transport: udp, rate: 10Gbps"}, transports...) {
 		t.Run(keys, func(t *testing.T) {

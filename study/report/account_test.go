@@ -74,7 +74,7 @@ func TestAccount_ListsEventsWithinWidth(t *testing.T) {
 	}
 }
 
-// TestManyWorkers: workers are listed by their runs, up to a limit, and the rest is counted.
+// TestManyWorkers checks that workers are listed by their runs, up to a limit, and that the rest is counted.
 func TestManyWorkers(t *testing.T) {
 	e := results.Execution{ID: "a", By: results.ByWorkers}
 	for i := range maxWorkers + 2 {

@@ -66,8 +66,8 @@ func points(of ...[]measure.Coordinate) []PointSummary {
 	return out
 }
 
-// Words on the x axis stand in the order of the sweep, once each; a key that the
-// sweep varies and the plot does not name makes curves of its own.
+// TestCollectCurves_FollowsOrderOfSweep checks that words on the x axis are in the order of the sweep, once each. A key
+// that the sweep varies and the plot does not name makes curves of its own.
 func TestCollectCurves_FollowsOrderOfSweep(t *testing.T) {
 	at := func(scheme, n string) []measure.Coordinate {
 		return []measure.Coordinate{{Key: "scheme", Text: scheme}, {Key: "n", Text: n, Value: float64(len(n)),

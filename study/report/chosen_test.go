@@ -11,8 +11,9 @@ import (
 	"weir/study/results"
 )
 
-// A page says in a line that the data chose how many seeds there are, and as a notice that they are not enough or not
-// known; of the lab's it says the same of the simulator, beside the number that the lab has.
+// TestReport_ShowsChosenSeeds checks that a page reports in a line that the data chose the number of seeds, and as a
+// notice that the seeds are too few or the number is unknown. A page of the lab reports the same of the simulator, next
+// to the lab's number.
 func TestReport_ShowsChosenSeeds(t *testing.T) {
 	s := paperSpec(t, "repeat: {measure: jain, until: 5%, least: 2, most: 9}\n")
 	need, _ := s.Need()

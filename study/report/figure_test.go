@@ -15,7 +15,7 @@ import (
 	"weir/study/results"
 )
 
-// swept are runs of so many seeds at points of a sweep key n and a scheme, with two traffics.
+// swept returns the points of runs with the given number of seeds, for a sweep key n and a scheme, with two traffics.
 func swept(values []float64, schemes []string, seeds int) (points []PointSummary) {
 	var runs []*results.Run
 	for _, scheme := range schemes {
@@ -39,7 +39,7 @@ func swept(values []float64, schemes []string, seeds int) (points []PointSummary
 	return SummarizePoints(runs)
 }
 
-// figureOf makes the figure of a plot.
+// figureOf returns the figure of a plot.
 func figureOf(t *testing.T, p plots.Plot, points []PointSummary) *figure.Figure {
 	t.Helper()
 	f, err := (&worlds{own: points}).newFigure(p)
@@ -52,8 +52,8 @@ func figureOf(t *testing.T, p plots.Plot, points []PointSummary) *figure.Figure 
 	return f
 }
 
-// A timeline has a panel for each point and job, its ranks in their order where there is room for all, and else those
-// that wait least; what is left out is said.
+// TestTimelines_HavePanelPerPointAndJob checks that a timeline has a panel for each point and job. It has its ranks in
+// their order where there is room for all, and otherwise those that wait least. The note has what is left out.
 func TestTimelines_HavePanelPerPointAndJob(t *testing.T) {
 	line := func(ranks int) *measure.Timeline {
 		x := &measure.Timeline{Traffic: "train"}
@@ -99,7 +99,7 @@ func TestTimelines_HavePanelPerPointAndJob(t *testing.T) {
 	}
 }
 
-// texts are those of a drawing.
+// texts returns the texts of a drawing.
 func texts(t *testing.T, f *figure.Figure) (all []string) {
 	t.Helper()
 	svg, err := f.Render("svg")
@@ -112,7 +112,7 @@ func texts(t *testing.T, f *figure.Figure) (all []string) {
 	return all
 }
 
-// named are so many names.
+// named returns n names.
 func named(n int) (all []string) {
 	for k := range n {
 		all = append(all, fmt.Sprintf("scheme%02d", k))
@@ -135,7 +135,7 @@ func TestFigure_NoteNamesOmittedGroups(t *testing.T) {
 	}
 }
 
-// TestOneTraffic: one traffic can be chosen.
+// TestOneTraffic checks that one traffic can be chosen.
 func TestOneTraffic(t *testing.T) {
 	f := figureOf(t, plots.Plot{X: "n", Y: "goodput", Groups: []string{"b"}}, swept([]float64{1, 2}, []string{"x"},
 		1))
@@ -144,7 +144,8 @@ func TestOneTraffic(t *testing.T) {
 	}
 }
 
-// TestManyCurves: up to 16 curves are one panel, with a style each. More are small multiples, and every curve is there.
+// TestManyCurves checks that up to 16 curves are one panel, with a style each. More are small multiples, which have
+// every curve.
 func TestManyCurves(t *testing.T) {
 	for _, n := range []int{1, 16, 17, 40, 300} {
 		t.Run(fmt.Sprint(n, " curves"), func(t *testing.T) {
@@ -224,7 +225,7 @@ func TestAxisOfFactors(t *testing.T) {
 	}
 }
 
-// TestNewFigure_KeepsPercentOfSweep: a sweep of percent shows percent.
+// TestNewFigure_KeepsPercentOfSweep checks that a sweep of percent shows percent.
 func TestNewFigure_KeepsPercentOfSweep(t *testing.T) {
 	points := swept([]float64{1, 2, 3, 4}, []string{"x"}, 1)
 	for i := range points {
@@ -238,8 +239,8 @@ func TestNewFigure_KeepsPercentOfSweep(t *testing.T) {
 	}
 }
 
-// Axes start where the data allow: a distribution all of whose shares are above 0.9 there, goodput not below 0
-// whatever its interval is, values far above 0 near them.
+// TestAxesStart checks that axes start where the data allow: near 0.9 for a distribution with all shares above it, at 0
+// for goodput with any interval, and near values that are far above 0.
 func TestAxesStart(t *testing.T) {
 	data := func(f *figure.Figure) (least float64) {
 		csv, err := f.GnuplotScript("d.csv", "d.svg")
@@ -351,8 +352,8 @@ func TestNewFigure_FollowsKeysOfPlot(t *testing.T) {
 	}
 }
 
-// In a heat map the paper's numbers stand in the cells of their points, whatever the order of the columns is; without
-// any there is no entry of the paper's.
+// TestHeatWithPaper checks that a heat map has the paper's numbers in the cells of their points, for any order of the
+// columns. Without any, it has no entry of the paper's.
 func TestHeatWithPaper(t *testing.T) {
 	points := swept([]float64{1, 2, 3}, []string{"abc", "none"}, 2)
 	paper := swept([]float64{1, 2, 3}, []string{"abc", "none"}, 1)

@@ -15,8 +15,8 @@ import (
 	"weir/study/results"
 )
 
-// Names in results of another hand, which no specification was read for, do not act either: documents stay
-// documents, and what a terminal would obey is escaped in them.
+// TestForeignNames checks that names in results from elsewhere, for which no specification was read, do not act either.
+// Documents stay documents, and control characters of a terminal are escaped in them.
 func TestForeignNames(t *testing.T) {
 	const hostile = "\x1b]0;x\a\u202e<b>&\"\x9b\ufffe"
 	o := outcome(t)

@@ -27,7 +27,7 @@ import (
 	"weir/study/results"
 )
 
-// paperSpec is valid, with a sweep and two numbers of the paper.
+// paperSpec returns a valid spec, with a sweep and numbers of the paper.
 func paperSpec(t *testing.T, more string) *experiment.Spec {
 	t.Helper()
 	r := &experiment.Registry{Measures: measure.Definitions(), Programs: []dataplane.Scheme{forward.Scheme()},
@@ -65,9 +65,9 @@ plot:
 	return plantest.LoadSource(t, r, src, experiment.Options{})
 }
 
-// labOutcome is one of the lab beside the small sweep's: two seeds of three, goodputs
-// that are further off from point to point, the last two points not there; a run that
-// was repeated and is undisturbed then, one that stayed disturbed, one with an error.
+// labOutcome returns an outcome of the lab next to the small sweep's. It has two seeds of three, goodputs that differ
+// more from point to point, and no run of the last two points. One run was repeated until it was undisturbed, one
+// stayed disturbed, and one has an error.
 func labOutcome(t *testing.T) *results.Outcome {
 	t.Helper()
 	sim := outcome(t)
@@ -118,8 +118,8 @@ func labOutcome(t *testing.T) *results.Outcome {
 	return o
 }
 
-// What the terminal shows of the lab, word by word: the values of simulator, lab and
-// paper, what of them agrees, the verdicts of both worlds, and what the machine did.
+// TestLabText compares the terminal's text of the lab word by word. It has the values of simulator, lab and paper,
+// which of them agree, the verdicts of both worlds, and what the machine did.
 func TestLabText(t *testing.T) {
 	text := FormatText(labOutcome(t))
 	testkit.Golden(t, "lab.txt", text)
@@ -156,8 +156,8 @@ func TestPaperColumns(t *testing.T) {
 	}
 }
 
-// A goodput agrees within a tenth, or within 1 Mb/s (issue "The lab"): both sides of both
-// bounds, as the table says it.
+// TestTable_JudgesDifferenceByBothBounds checks that a goodput agrees within a tenth, or within 1 Mb/s: both sides of
+// both bounds, as the table shows them.
 func TestTable_JudgesDifferenceByBothBounds(t *testing.T) {
 	for _, c := range []struct {
 		sim, lab float64
@@ -184,7 +184,7 @@ func TestTable_JudgesDifferenceByBothBounds(t *testing.T) {
 	}
 }
 
-// TestDifferenceUnits: a difference that is no share has the unit of its measure.
+// TestDifferenceUnits checks that a difference that is no share has the unit of its measure.
 func TestDifferenceUnits(t *testing.T) {
 	for _, c := range []struct {
 		sim, lab   float64
@@ -204,8 +204,8 @@ func TestDifferenceUnits(t *testing.T) {
 	}
 }
 
-// A percentile that has fewer than ten samples beyond it in a run of either world is not judged, and the table says
-// why; what else the point has is.
+// TestTooFewSamples checks that a percentile with fewer than ten samples beyond it in a run of either world is not
+// judged, and that the table gives the reason. Other values of the point are judged.
 func TestTooFewSamples(t *testing.T) {
 	none := math.NaN()
 	for _, c := range []struct {
@@ -279,8 +279,8 @@ func TestLab_WithoutSimulatorResultsIsNotCompared(t *testing.T) {
 	}
 }
 
-// The page of the lab: claims with both verdicts, plots with both worlds and the paper's
-// numbers, the machine with its histogram and every attempt; nothing of outside itself.
+// TestLabPage checks the page of the lab: claims with both verdicts, plots with both worlds and the paper's numbers,
+// the machine with its histogram and every attempt. The page loads no other file.
 func TestLabPage(t *testing.T) {
 	o := labOutcome(t)
 	o.Dir, o.Spec = t.TempDir(), paperSpec(t, "repeat: 3\nlab_repeat: 2\n")
@@ -324,8 +324,8 @@ func TestLabPage(t *testing.T) {
 	}
 }
 
-// A curve has one colour in both worlds and in the paper's crosses, also if the lab has
-// not got to a point; markers are the lab's alone.
+// TestBothWorldsPlot checks that a plot of both worlds names simulator, lab and paper, and each curve once, also if the
+// lab has not reached a point. Plots over time and of distributions have both worlds, too.
 func TestBothWorldsPlot(t *testing.T) {
 	o := labOutcome(t)
 	svg, err := newWorlds(o).drawSVG(o.Spec.Plots()[0])
@@ -366,7 +366,7 @@ func TestBothWorldsPlot(t *testing.T) {
 	}
 }
 
-// TestSumLateness_CountsValidAttempts: the histogram counts every frame of the attempts that count.
+// TestSumLateness_CountsValidAttempts checks that the histogram counts every frame of the attempts that count.
 func TestSumLateness_CountsValidAttempts(t *testing.T) {
 	o := labOutcome(t)
 	sum, n := sumLateness(listAttempts(o, false))
@@ -450,7 +450,7 @@ func TestLabDocuments(t *testing.T) {
 	}
 }
 
-// TestLabDiff: two folders of different worlds can be compared.
+// TestLabDiff checks that two folders of different worlds can be compared.
 func TestLabDiff(t *testing.T) {
 	o := labOutcome(t)
 	text, _ := diffOutcomes(o.Counterpart, o)

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestLaTeXCompiles: a real LaTeX takes the tables, where one is installed.
+// TestLaTeXCompiles checks that a real LaTeX compiles the tables, where one is installed.
 func TestLaTeXCompiles(t *testing.T) {
 	program, err := exec.LookPath("pdflatex")
 	if err != nil {

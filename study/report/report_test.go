@@ -29,8 +29,8 @@ import (
 	"weir/study/results"
 )
 
-// outcome is a small sweep: two schemes, three rates, three seeds, with a measure
-// that is not defined at one point.
+// outcome returns a small sweep: two schemes, three rates, three seeds, with a measure that is not defined at one
+// point.
 func outcome(t *testing.T) *results.Outcome {
 	t.Helper()
 	o := &results.Outcome{Name: "room/figure", World: "sim", Spec: resolved(t)}
@@ -70,7 +70,7 @@ func outcome(t *testing.T) *results.Outcome {
 	return o
 }
 
-// resolved is a valid one, for its parameters, with the plots of the outcome.
+// resolved returns a valid spec, for its parameters, with the plots of the outcome.
 func resolved(t *testing.T) *experiment.Spec {
 	t.Helper()
 	return read(t, `
@@ -135,7 +135,8 @@ func TestMeanInterval_MatchesTables(t *testing.T) {
 	}
 }
 
-// Plots depend on the numbers only, name axes with units, and say n.
+// TestDrawPlot_NamesAxesAndRuns checks that plots depend on the numbers only, name axes with units, and show the number
+// of runs.
 func TestDrawPlot_NamesAxesAndRuns(t *testing.T) {
 	o := outcome(t)
 	points := SummarizePoints(o.Runs)
@@ -163,7 +164,7 @@ func TestDrawPlot_NamesAxesAndRuns(t *testing.T) {
 	}
 }
 
-// TestSVGOddities: a measure that is nowhere defined, a sweep over words, one point: all have a plot.
+// TestSVGOddities checks that a measure that is nowhere defined, a sweep over words, and one point all have a plot.
 func TestSVGOddities(t *testing.T) {
 	run := func(x string, v float64) *results.Run {
 		return &results.Run{Point: []measure.Coordinate{{Key: "k", Text: x}},
@@ -180,8 +181,8 @@ func TestSVGOddities(t *testing.T) {
 	}
 }
 
-// TestSizesByTraffic: a table by flow size is of one traffic, also where a point of the sweep has another list of
-// traffics.
+// TestSizesByTraffic checks that a table by flow size is of one traffic, also where a point of the sweep has another
+// list of traffics.
 func TestSizesByTraffic(t *testing.T) {
 	run := func(point string, traffics ...string) *results.Run {
 		r := &results.Run{Point: []measure.Coordinate{{Key: "k", Text: point}}}
@@ -205,7 +206,7 @@ func TestSizesByTraffic(t *testing.T) {
 	}
 }
 
-// The n of a row are the flows that a value of it rests on, not those of all columns.
+// TestSizesCount checks that the n of a row counts the flows of its values, not the flows of all columns.
 func TestSizesCount(t *testing.T) {
 	var runs []*results.Run
 	for k, n := range []int{2, 3, 7, 7} { // two points, two seeds
@@ -220,7 +221,7 @@ func TestSizesCount(t *testing.T) {
 	}
 }
 
-// A plot that no run has a value of is no error: percentiles of few flows, a
+// TestPlotWithoutValues checks that a plot is no error if no run has a value of it: percentiles of few flows, a
 // distribution of none, a series of flows that a seed does not have. The page names it.
 func TestPlotWithoutValues(t *testing.T) {
 	nan := measure.Number(math.NaN())
@@ -263,8 +264,8 @@ plot:
 	}
 }
 
-// TestWriteReport_IsReproducibleAndEscaped: the page: escaped, self-contained, the same bytes each time, claims before
-// plots before tables.
+// TestWriteReport_IsReproducibleAndEscaped checks that the page is escaped, self-contained, and the same bytes each
+// time, with claims before plots before tables.
 func TestWriteReport_IsReproducibleAndEscaped(t *testing.T) {
 	o := outcome(t)
 	var pages []string
@@ -324,9 +325,9 @@ func TestWriteReport_IsReproducibleAndEscaped(t *testing.T) {
 	}
 }
 
-// The page is as readable on dark as on light: texts have a contrast of 4.5 to what
-// they stand on, curves of 3 (WCAG 2.2 §1.4.3, §1.4.11), and every colour of the
-// palette has one of its own on both.
+// TestPage_HasContrastInBothThemes checks that the page is as readable on dark as on light. Texts have a contrast of
+// 4.5 to their background, curves of 3 (WCAG 2.2 §1.4.3, §1.4.11), and every colour of the palette has one of its own
+// on both.
 func TestPage_HasContrastInBothThemes(t *testing.T) {
 	light, rest, _ := strings.Cut(pageText, "prefers-color-scheme: dark")
 	dark, _, _ := strings.Cut(rest, "} }")
@@ -370,7 +371,7 @@ func TestPage_HasContrastInBothThemes(t *testing.T) {
 	}
 }
 
-// Plots take the page's colours there, and have their own as files.
+// TestInPage checks that plots take the page's colours in the page, and have their own as files.
 func TestInPage(t *testing.T) {
 	got := string(embedSVG([]byte(`<?xml version="1.0"?><svg><path style="fill:none;stroke:#0072B2;stroke-width:1"/>` +
 		`<path style="fill:#FFFFFF"/>` +
@@ -393,8 +394,8 @@ func TestInPage(t *testing.T) {
 	}
 }
 
-// TestPageTable: the page's table: units over the groups that share them, means apart from their intervals, keys that
-// stay in place as far as a phone has room.
+// TestPageTable checks the page's table: units are over the groups that share them, means are separate from their
+// intervals, and keys stay in place as far as a phone has room.
 func TestPageTable(t *testing.T) {
 	o := outcome(t)
 	keys, values := newWorlds(o).resultColumns()
@@ -420,8 +421,8 @@ func TestPageTable(t *testing.T) {
 	}
 }
 
-// Parameters stand by part of the spec, those that the user has not set apart from
-// the others.
+// TestGroupParameters_GroupsByPartOfSpec checks that parameters are grouped by part of the spec, and that those that
+// the user has not set are separate.
 func TestGroupParameters_GroupsByPartOfSpec(t *testing.T) {
 	var text []string
 	for _, g := range groupParameters([]experiment.Parameter{{Path: "duration"}, {Path: "topology.links.0.rate"},
@@ -472,7 +473,7 @@ func ExampleWrapText() {
 	//   four
 }
 
-// What a run got stuck at stands below the runs' ends.
+// TestDescribeStatus_NamesDeadlockedPorts checks that the ports of a deadlock are listed below the runs' ends.
 func TestDescribeStatus_NamesDeadlockedPorts(t *testing.T) {
 	o := &results.Outcome{Runs: []*results.Run{{Seed: 3, End: results.End{Reason: "pfc deadlock", TimeS: 0.001,
 		Ports: []string{"s0->s1 queue 3", "s1->s0 queue 3"}}}}}
@@ -488,7 +489,8 @@ func TestDescribeStatus_NamesDeadlockedPorts(t *testing.T) {
 	}
 }
 
-// Reports of all forms say how many packets were sent again although they had arrived.
+// TestReports_CountSpuriousRetransmissions checks that summary and status have the number of packets that were sent
+// again although they had arrived.
 func TestReports_CountSpuriousRetransmissions(t *testing.T) {
 	run := func(packets int64) *results.Run {
 		r := &results.Run{End: results.End{Reason: "time up", Spurious: &results.Spurious{Packets: packets}},

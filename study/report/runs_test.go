@@ -10,7 +10,7 @@ import (
 	"weir/study/results"
 )
 
-// sameKey has two points at which a sweep key of that name is 4, with three runs each.
+// sameKey returns results of two points at which a sweep key of that name is 4, with three runs each.
 func sameKey(t *testing.T, key string) *results.Outcome {
 	t.Helper()
 	o := &results.Outcome{Name: "room/figure", World: experiment.Sim, Spec: read(t, strings.ReplaceAll(`
@@ -41,7 +41,8 @@ expect: [{id: full, says: it is full, that: goodput.web > 1bps}]
 	return o
 }
 
-// The number of runs is spelt out in every form, and a sweep key called n or runs does not read as it.
+// TestNumberOfRuns checks that every form spells out the number of runs, and that a sweep key called n or runs does not
+// read like it.
 func TestNumberOfRuns(t *testing.T) {
 	for _, c := range []struct{ key, same string }{
 		{"n", "n = 4, 3 runs"}, {"runs", "sweep key runs = 4, 3 runs"}, {"users", "users = 4, 3 runs"},
@@ -74,7 +75,7 @@ func TestNumberOfRuns(t *testing.T) {
 	}
 }
 
-// Where points have different numbers of runs these are a column, whose name is no key of the sweep.
+// TestRunsColumn checks that different numbers of runs at points are a column. Its name is no key of the sweep.
 func TestRunsColumn(t *testing.T) {
 	for key, want := range map[string]string{"n": "n runs", "runs": "runs runs per point"} {
 		o := sameKey(t, key)

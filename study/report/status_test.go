@@ -8,7 +8,8 @@ import (
 	"weir/study/results"
 )
 
-// A report names each job whose iterations are aligned once, and where its waiting is.
+// TestAlignedNamed checks that a report names each job with aligned iterations once, and the measures that include its
+// waiting.
 func TestAlignedNamed(t *testing.T) {
 	run := func(a ...results.Aligned) *results.Run {
 		return &results.Run{End: results.End{Reason: "all flows done", Aligned: a}}
@@ -24,8 +25,8 @@ func TestAlignedNamed(t *testing.T) {
 	}
 }
 
-// The end of a report says how many iterations of a job were taken from another one, or why none was; once for all runs
-// of which the same is true.
+// TestDescribeStatus_ReportsSkippedIterations checks that the end of a report has the number of a job's iterations that
+// were taken from another one, or why there is none. It reports the same text once, with the number of its runs.
 func TestDescribeStatus_ReportsSkippedIterations(t *testing.T) {
 	run := func(i *results.Iterations) *results.Run {
 		return &results.Run{End: results.End{Reason: "all flows done", Iterations: i}}
@@ -47,8 +48,8 @@ func TestDescribeStatus_ReportsSkippedIterations(t *testing.T) {
 	}
 }
 
-// TestDescribeStatus_ReportsUnexpectedPackets: a run in which packets arrived where no endpoint expects them is named,
-// with their number.
+// TestDescribeStatus_ReportsUnexpectedPackets checks that a run in which packets arrived where no endpoint expects them
+// is named, with their number.
 func TestDescribeStatus_ReportsUnexpectedPackets(t *testing.T) {
 	of := func(drops ...results.Count) *results.Run {
 		return &results.Run{Seed: 3, End: results.End{Reason: "all flows done"}, Drops: drops}
@@ -62,7 +63,8 @@ func TestDescribeStatus_ReportsUnexpectedPackets(t *testing.T) {
 	}
 }
 
-// A report names unfinished jobs, 20 of them, with what they wait for and their messages in flight.
+// TestUnfinishedJobsNamed checks that a report names unfinished jobs, 20 of them, with what they wait for and their
+// messages in flight.
 func TestUnfinishedJobsNamed(t *testing.T) {
 	run := &results.Run{Seed: 1, End: results.End{Reason: "time up", Jobs: []results.UnfinishedJob{
 		{Traffic: "j", WaitsFor: []string{"12 operations", "a", "b", "c", "d", "e"},
@@ -85,7 +87,7 @@ func TestUnfinishedJobsNamed(t *testing.T) {
 	}
 }
 
-// TestIdealNetworksNamed: a report names the ideal networks of its runs, each with their number.
+// TestIdealNetworksNamed checks that a report names the ideal networks of its runs, each with their number.
 func TestIdealNetworksNamed(t *testing.T) {
 	run := func(name string) *results.Run {
 		return &results.Run{End: results.End{Reason: "time up", Network: name}}

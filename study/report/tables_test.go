@@ -37,7 +37,7 @@ measure: [goodput, {fct: {percentiles: [50, 99]}}, {queue: {port: s->b}}, jain, 
 `+best)
 }
 
-// tableOutcome has these values of every measure: by point, by seed.
+// tableOutcome returns an outcome with these values of every measure, by point and by seed.
 func tableOutcome(t *testing.T, values func(point, seed int) []measure.Measured) *results.Outcome {
 	t.Helper()
 	const best = "best: {goodput.web: higher, fct: lower}\n"
@@ -58,8 +58,8 @@ func grouped1(name, unit, group string, v float64) measure.Measured {
 	return measure.Measured{Name: name, Unit: unit, Groups: []measure.GroupValue{{Group: group, Value: v}}}
 }
 
-// A measure has one unit in all columns and tables, chosen by the middle of its values; digits are by the interval, so
-// that none is lost.
+// TestOneUnit checks that a measure has one unit in all columns and tables, chosen by the middle of its values. The
+// interval determines the digits, so that no digit is lost.
 func TestOneUnit(t *testing.T) {
 	o := tableOutcome(t, func(point, seed int) []measure.Measured {
 		x := 1 + 0.01*float64(seed-1) + 0.1*float64(point)
@@ -88,7 +88,7 @@ func TestOneUnit(t *testing.T) {
 	}
 }
 
-// many has so many measures that no line has room for them.
+// many returns more measures than a line has room for.
 func many(point, seed int) (all []measure.Measured) {
 	for i := range 24 {
 		v := float64(1+point)*1.5 + 0.1*float64(seed)
@@ -100,8 +100,8 @@ func many(point, seed int) (all []measure.Measured) {
 	return all
 }
 
-// Many measures of few points are one table, or two, with a row for each; what is nowhere defined has no column or row,
-// and is named.
+// TestFewPoints checks that many measures of few points are one table, or two, with a row for each. A value that is
+// nowhere defined has no column or row, and is named.
 func TestFewPoints(t *testing.T) {
 	o := tableOutcome(t, many)
 	s := FormatResults(o.Spec, SummarizePoints(o.Runs))
@@ -119,8 +119,8 @@ func TestFewPoints(t *testing.T) {
 	testkit.Golden(t, "turned.txt", s)
 }
 
-// The best of what is compared is marked where it is better by more than the intervals; what these do not tell apart
-// from it has a mark of its own; where nothing is worse, nothing is marked.
+// TestMarkBest_MarksBestAndTies checks that the best value is marked where it is better by more than the intervals.
+// Values that the intervals do not separate from it have another mark. If no value is worse, there is no mark.
 func TestMarkBest_MarksBestAndTies(t *testing.T) {
 	nan := math.NaN()
 	for _, c := range []struct {
@@ -159,7 +159,7 @@ func TestMarkBest_MarksBestAndTies(t *testing.T) {
 	}
 }
 
-// judged has two schemes of which the second is better at the small size, and as good at the large one.
+// judged returns the values of two schemes. The second is better at the small size, and as good at the large one.
 func judged(point, seed int) []measure.Measured {
 	spread := 0.01 * float64(seed-1)
 	fct := []float64{0.2, 0.4, 0.1, 0.4}[point] * (1 + spread)
@@ -169,8 +169,8 @@ func judged(point, seed int) []measure.Measured {
 		{Name: "jain", Value: 0.5}}
 }
 
-// Schemes are compared at the same load, in the table, by flow size, in Markdown and on the page; a mark is told apart
-// without colours.
+// TestReports_MarkBestScheme checks that schemes are compared at the same load, in the table, by flow size, in Markdown
+// and on the page. Marks are visible without colours.
 func TestReports_MarkBestScheme(t *testing.T) {
 	o := tableOutcome(t, judged)
 	for _, r := range o.Runs {
@@ -209,8 +209,8 @@ func TestReports_MarkBestScheme(t *testing.T) {
 	}
 }
 
-// Without a word of the file no value of one traffic is marked, in any form: what it gains, the other may lose. Indices
-// and totals are marked.
+// TestUnmarkedTraffics checks that without a key in the file no value of one traffic is marked, in any form, since
+// another traffic may lose what it gains. Indices and totals are marked.
 func TestUnmarkedTraffics(t *testing.T) {
 	o := tableOutcome(t, func(point, seed int) []measure.Measured {
 		x := 1 + float64(point/2) + 0.01*float64(seed)
@@ -240,7 +240,8 @@ func TestUnmarkedTraffics(t *testing.T) {
 	}
 }
 
-// A mean over fewer iterations than there were to be is marked in every form, and is not the best, however low it is.
+// TestReports_MarkPartialMeans checks that a mean over fewer iterations than required is marked in every form, and is
+// never the best, however low it is.
 func TestReports_MarkPartialMeans(t *testing.T) {
 	o := tableOutcome(t, func(point, seed int) []measure.Measured {
 		ended := 3.0
@@ -284,7 +285,8 @@ func TestReports_MarkPartialMeans(t *testing.T) {
 	}
 }
 
-// The claims stand before the tables, and what is cut short is said before them; the first lines are a summary.
+// TestSummaryFirst checks that the claims are before the tables, and that missing runs are reported before the claims.
+// The first lines are a summary.
 func TestSummaryFirst(t *testing.T) {
 	o := outcome(t)
 	got := FormatText(o)
@@ -302,7 +304,8 @@ func TestSummaryFirst(t *testing.T) {
 
 var ownCodes = regexp.MustCompile("\x1b\\[(0|1|2|1;3[123])m")
 
-// Colours are the report's own, and nothing that others wrote; without them it is the same text.
+// TestTableOptions_ColourOnlyOwnText checks that only the report's own text has colours, and no text from elsewhere.
+// Without colours the text is the same.
 func TestTableOptions_ColourOnlyOwnText(t *testing.T) {
 	o := tableOutcome(t, judged)
 	o.Claims = outcome(t).Claims
@@ -337,8 +340,8 @@ func TestTableOptions_ColourOnlyOwnText(t *testing.T) {
 	}
 }
 
-// No line is wider than is asked for, in tables of many columns and of few, with long claims; and a wide terminal is
-// used.
+// TestTableOptions_TextFitsWidth checks that no line exceeds the requested width, in tables of many columns and of few,
+// with long claims. A wide terminal is used.
 func TestTableOptions_TextFitsWidth(t *testing.T) {
 	for _, width := range []int{40, 60, 80, 132, 200} {
 		t.Run(fmt.Sprint(width), func(t *testing.T) {
@@ -367,7 +370,8 @@ func TestTableOptions_TextFitsWidth(t *testing.T) {
 	}
 }
 
-// TestWrapHanging_FillsEachLine: lines after the first are as long as there is room: an indent is not subtracted twice.
+// TestWrapHanging_FillsEachLine checks that lines after the first are as long as there is room: an indent is not
+// subtracted twice.
 func TestWrapHanging_FillsEachLine(t *testing.T) {
 	const words = "aa bb cc dd ee ff gg hh"
 	if got, want := WrapHanging("x   ", words, "    ", 12), "x   aa bb cc\n    dd ee ff\n    gg hh"; got != want {
@@ -389,7 +393,7 @@ func TestWrapHanging_FillsEachLine(t *testing.T) {
 	}
 }
 
-// Columns and rows are as the user wants them.
+// TestChosenColumns checks that columns and rows are as the user requests them.
 func TestChosenColumns(t *testing.T) {
 	o := tableOutcome(t, judged)
 	for _, c := range []struct {
@@ -433,7 +437,7 @@ func TestChosenColumns(t *testing.T) {
 	}
 }
 
-// What is not there is an error that says what is allowed, before and after the runs.
+// TestChosenErrors checks that an unknown column or key is an error with what is allowed, before and after the runs.
 func TestChosenErrors(t *testing.T) {
 	o := tableOutcome(t, judged)
 	for _, c := range []struct {

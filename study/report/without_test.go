@@ -30,7 +30,7 @@ measure: [goodput, jain]
 tables: {columns: [goodput], sort: "goodput.x:desc"}
 `
 
-// listedOutcome has a run at each point that is not left out, the later the faster.
+// listedOutcome returns an outcome with a run at each of the first points that are not left out. Later runs are faster.
 func listedOutcome(t *testing.T, runs int) *results.Outcome {
 	t.Helper()
 	r := &experiment.Registry{Measures: measure.Definitions(), Topologies: topology.Schemes(),
@@ -45,8 +45,8 @@ func listedOutcome(t *testing.T, runs int) *results.Outcome {
 	return o
 }
 
-// Tables have the columns and the order that the file asks for, unless they are asked for others; where runs are not
-// there they are shown nevertheless. Every form names what is left out.
+// TestListedTables checks that tables have the columns and the order of the file, unless options request others. Every
+// form names what is left out, also without runs.
 func TestListedTables(t *testing.T) {
 	o := listedOutcome(t, 4)
 	text := FormatText(o)
@@ -91,7 +91,8 @@ func TestListedTables(t *testing.T) {
 	}
 }
 
-// How long is measured, and after what, is said in times, also where the sweep has them.
+// TestFactsLine_ShowsMeasuredTime checks that the measured time and the warm-up are shown as times, also where the
+// sweep has them.
 func TestFactsLine_ShowsMeasuredTime(t *testing.T) {
 	r := &experiment.Registry{Measures: measure.Definitions(), Topologies: topology.Schemes(),
 		Programs: []dataplane.Scheme{ecmp.Scheme(), forward.Scheme()}, Transports: []transport.Scheme{udp.Scheme()}}

@@ -21,7 +21,7 @@ type packed struct {
 	data string
 }
 
-// tarOf is an archive of these files.
+// tarOf returns an archive of these files.
 func tarOf(t testing.TB, files ...packed) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -53,7 +53,7 @@ func zipped(data []byte) []byte {
 	return b.Bytes()
 }
 
-// listing is the list of an archive with these files of folder x.
+// listing returns the list of an archive with these files of folder x.
 func listing(files ...packed) packed {
 	l := bundleIndex{Format: bundleFormat, Folders: []bundledFolder{{Name: "x"}}}
 	for _, f := range files {
@@ -64,7 +64,7 @@ func listing(files ...packed) packed {
 	return packed{name: bundleList, data: string(data)}
 }
 
-// whole is all that is below a folder, with what links point at.
+// whole returns all paths below a folder.
 func whole(t testing.TB, dir string) (all []string) {
 	t.Helper()
 	filepath.Walk(dir, func(name string, info os.FileInfo, err error) error {
@@ -76,7 +76,7 @@ func whole(t testing.TB, dir string) (all []string) {
 	return all
 }
 
-// archive is one that may be anybody's, and why it is refused.
+// archive is an archive of unknown origin, and why it is refused.
 type archive struct {
 	name string
 	tar  []byte
@@ -151,7 +151,8 @@ func archives(t *testing.T) []archive {
 	}
 }
 
-// An archive may be anybody's: what is not as weir writes it is refused, and nothing is left of it.
+// TestUnbundle_RefusesHostileArchives checks that an archive that is not as weir writes it is refused without a trace,
+// since its origin is unknown.
 func TestUnbundle_RefusesHostileArchives(t *testing.T) {
 	for _, x := range archives(t) {
 		t.Run(x.name, func(t *testing.T) {
@@ -176,7 +177,7 @@ func TestUnbundle_RefusesHostileArchives(t *testing.T) {
 	}
 }
 
-// What is behind an archive, or who opens it, can have it refused, too.
+// TestRefusedArchives checks that data behind an archive, and an error of the caller, cause a refusal, too.
 func TestRefusedArchives(t *testing.T) {
 	spec := packed{name: "x/spec.yaml", data: "a: b\n"}
 	good := []packed{listing(spec), spec}
@@ -197,8 +198,8 @@ func TestRefusedArchives(t *testing.T) {
 	})
 }
 
-// FuzzUnpackArchive_StaysInFolder looks for archives of which anything comes to lie outside of its folder, or that are
-// taken though a file is not what its list says.
+// FuzzUnpackArchive_StaysInFolder looks for archives that write outside of their folder, or that are accepted although
+// a file differs from the list.
 func FuzzUnpackArchive_StaysInFolder(f *testing.F) {
 	spec := packed{name: "x/spec.yaml", data: "a: b\n"}
 	run := packed{name: "x/runs/0123.json", data: "{}"}

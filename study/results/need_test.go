@@ -17,7 +17,7 @@ import (
 	"weir/study/results"
 )
 
-// needed is an experiment of three points.
+// needed returns an experiment of three points.
 func needed(t testing.TB, repeat string) *experiment.Spec {
 	t.Helper()
 	text := strings.Replace(plantest.Small, "repeat: 2", "repeat: "+repeat, 1) + plantest.SmallTraffic +
@@ -26,10 +26,10 @@ func needed(t testing.TB, repeat string) *experiment.Spec {
 	return plantest.Load(t, plantest.NewRegistry(p4abc.Scheme(), "../../papers/p4abc"), text, experiment.Options{})
 }
 
-// absent stands for a run that is not there.
+// absent stands for a missing run.
 var absent = math.Inf(-1)
 
-// made are runs with these values of goodput.a by point and seed.
+// made returns runs with these values of goodput.a by point and seed.
 func made(s *experiment.Spec, values func(point, seed int) float64) (runs []*results.Run) {
 	for k, r := range plan.ListRuns(s) {
 		if v := values(r.Index, k%s.Repeat()); v != absent {
@@ -41,12 +41,13 @@ func made(s *experiment.Spec, values func(point, seed int) float64) (runs []*res
 	return runs
 }
 
-// few are values by hand, of which seed 1 … 5 have a mean of 10 and a standard error of √(0.5/5) = 0.3162.
+// few has values for sums by hand: seeds 1 … 5 have a mean of 10 and a standard error of √(0.5/5) = 0.3162.
 var few = []float64{9, 10, 10, 10, 11}
 
-// The number of seeds of small samples that can be had by hand, with Student's t from tables (NIST handbook
-// §1.3.6.7.2): half of the interval of few is 2.776 × 0.3162 = 0.878 at 95 %, 8.8 % of the mean, and 2.132 × 0.3162 =
-// 0.674 at 90 %; with a sixth value 10 it is 2.571 × √(0.4/6) = 0.664, and with a seventh 2.447 × √(0.3333/7) = 0.534.
+// TestChooseSeeds_MatchesCountsByHand checks the number of seeds of small samples by hand, with Student's t from tables
+// (NIST handbook §1.3.6.7.2). Half of the interval of few is 2.776 × 0.3162 = 0.878 at 95 %, 8.8 % of the mean, and
+// 2.132 × 0.3162 = 0.674 at 90 %. With a sixth value 10 it is 2.571 × √(0.4/6) = 0.664, and with a seventh 2.447 ×
+// √(0.3333/7) = 0.534.
 func TestChooseSeeds_MatchesCountsByHand(t *testing.T) {
 	at := func(x ...float64) func(int, int) float64 {
 		return func(_, seed int) float64 {
@@ -111,7 +112,8 @@ func TestChooseSeeds_MatchesCountsByHand(t *testing.T) {
 	}
 }
 
-// A ratio decides by what its runs have over those of the same seed: what seeds give and take alike is not in it.
+// TestChooseByRatio checks that a ratio decides by runs of the same seed: an effect that the seed has on both is not in
+// it.
 func TestChooseByRatio(t *testing.T) {
 	luck := func(point, seed int) float64 { return float64(point+1) * float64(1+seed%3) }
 	s := needed(t, "{measure: goodput_ratio.a, until: 0.1%}")
@@ -124,8 +126,9 @@ func TestChooseByRatio(t *testing.T) {
 	}
 }
 
-// Of random values the number is the smallest from the least over whose first seeds every point's interval, as reports
-// have it, is narrow enough, or the most. Neither the order of the runs nor what there is of later seeds changes it.
+// TestChooseIsMinimal checks the number of seeds for random values. It is the smallest number, from the minimum on,
+// with which every point's interval, as reports have it, is narrow enough, or the maximum. Neither the order of the
+// runs nor runs of later seeds change it.
 func TestChooseIsMinimal(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	met := map[results.ChoiceState]int{}
@@ -173,8 +176,9 @@ func TestChooseIsMinimal(t *testing.T) {
 	}
 }
 
-// The next number of seeds is half of the way to where the variance so far says that the interval is narrow enough:
-// with few it is within 2.776 × 0.7071/√5; for 2 % of 10 it takes 51, for 1.986 × 0.7071/√51 is 0.199.
+// TestNextTarget_GoesHalfTheWay checks that the next number of seeds is half of the way to the number with which the
+// interval is narrow enough by the variance so far. With few it is within 2.776 × 0.7071/√5. For 2 % of 10 it takes 51,
+// since 1.986 × 0.7071/√51 is 0.199.
 func TestNextTarget_GoesHalfTheWay(t *testing.T) {
 	s := needed(t, "{measure: goodput.a, until: 2%, most: 200}")
 	values := func(_, seed int) float64 {
@@ -194,8 +198,9 @@ func TestNextTarget_GoesHalfTheWay(t *testing.T) {
 	}
 }
 
-// How often an interval of 95 % has the mean in it when seeds are added until it is within 2 %: docs/spec.md has the
-// least and the largest of these shares. Values are normal, with that deviation over their mean.
+// TestIntervals_CoverMeanAsDocumented checks how often an interval of 95 % contains the mean when seeds are added until
+// it is within 2 %. docs/spec.md has the smallest and the largest of these shares. Values are normal, with that
+// deviation over their mean.
 func TestIntervals_CoverMeanAsDocumented(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	const trials, until = 4000, 0.02

@@ -9,8 +9,7 @@ import (
 	"weir/study/measure"
 )
 
-// FuzzReadRun: whatever a run's file has, it is a run, which is written and read as the
-// same, or an error.
+// FuzzReadRun checks that any content of a run's file is an error, or a run that is the same after writing and reading.
 func FuzzReadRun(f *testing.F) {
 	r := &Run{ID: "0123456789abcdef", Seed: 7,
 		Point:      []measure.Coordinate{{Key: "rate", Text: "1Mbps", Value: 1e6, IsNum: true}},

@@ -17,8 +17,8 @@ import (
 	"weir/study/measure"
 )
 
-// TestSchemasFit: the schemas have the fields that the files' structs have, neither more nor fewer, and the same of
-// them are required.
+// TestSchemasFit checks that the schemas have exactly the fields of the files' structs, and that the same of them are
+// required.
 func TestSchemasFit(t *testing.T) {
 	var doc struct {
 		Defs map[string]struct {
@@ -86,7 +86,7 @@ func TestSchemasFit(t *testing.T) {
 	}
 }
 
-// docs/data.md describes each column as the files have it.
+// TestColumnsShown checks that docs/data.md describes each column as the files have it.
 func TestColumnsShown(t *testing.T) {
 	const page = "../../docs/data.md"
 	data, err := os.ReadFile(page)

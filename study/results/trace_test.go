@@ -22,7 +22,7 @@ import (
 	"weir/study/results/parquet"
 )
 
-// traces is a run's trace in all forms, and its records.
+// traces has a run's trace in all forms, and its records.
 type traces struct {
 	pcapng, parquet, text bytes.Buffer
 	records               []trace.Record
@@ -49,7 +49,7 @@ func traced(t testing.TB, patterns ...string) *traces {
 	return f
 }
 
-// Whoever reads the three forms of one trace gets the same events, as far as they
+// TestTraceForms_HaveSameEvents checks that the three forms of one trace have the same events, as far as a form can
 // have them.
 func TestTraceForms_HaveSameEvents(t *testing.T) {
 	f := traced(t, "*")
@@ -118,7 +118,7 @@ func TestTraceForms_HaveSameEvents(t *testing.T) {
 	}
 }
 
-// TestSameTraces: the same run gives the same bytes.
+// TestSameTraces checks that the same run gives the same bytes.
 func TestSameTraces(t *testing.T) {
 	a, b := traced(t, "*"), traced(t, "*")
 	if !bytes.Equal(a.pcapng.Bytes(), b.pcapng.Bytes()) || !bytes.Equal(a.parquet.Bytes(), b.parquet.Bytes()) ||
@@ -134,7 +134,7 @@ func TestSameTraces(t *testing.T) {
 	}
 }
 
-// TestBadFiles: damage is an error with the file and the place.
+// TestBadFiles checks that damage is an error with the file and the place.
 func TestBadFiles(t *testing.T) {
 	f := traced(t, "s->c")
 	dir := t.TempDir()
@@ -191,7 +191,7 @@ func TestBadFiles(t *testing.T) {
 	if _, err := results.ReadTrace(filepath.Join(dir, "nosuch"), nil); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no file: %v", err)
 	}
-	// the taker's error is not the file's
+	// an error of the caller is not an error of the file
 	good := filepath.Join(dir, "good.parquet")
 	os.WriteFile(good, f.parquet.Bytes(), 0o644)
 	mine := errors.New("enough")
@@ -200,7 +200,7 @@ func TestBadFiles(t *testing.T) {
 	}
 }
 
-// No file makes the reader panic, and what it gives can be written as text.
+// FuzzTraceTable checks that no file makes the reader panic, and that its records can be written as text.
 func FuzzTraceTable(f *testing.F) {
 	var b bytes.Buffer
 	w := parquet.NewTraceTable(&b, []string{"a->s"})

@@ -19,7 +19,7 @@ import (
 	"weir/study/schemelint"
 )
 
-// heedless is Reno that heeds the queue of its path's last hop, and forgets to ask for it.
+// heedless is Reno that responds to the queue of its path's last hop, but does not request it.
 type heedless struct{ cc.Controller }
 
 func (h heedless) OnAck(now unit.Time, a *cc.Ack) {

@@ -33,7 +33,7 @@ func (x program) Admit(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	return x.admit(p)
 }
 
-// ticking is a program that asks for the time that it is until its test has ended.
+// ticking is a program that requests the current time as its next tick until its test has ended.
 type ticking struct{ program }
 
 func newTicking(admit func(*packet.Packet) dataplane.Verdict) ticking {
@@ -48,7 +48,7 @@ func (ticking) Tick(*dataplane.Env) unit.Time {
 	return 0
 }
 
-// taken is what takes memory, and running what goroutines do.
+// taken holds memory, and goroutines change running.
 var (
 	taken     []byte
 	running   atomic.Int64
@@ -80,7 +80,8 @@ measure: [goodput]
 	return found
 }
 
-// TestFind_FindsMistakesOfPrograms: each mistake is found in a program made for it, and none in one that is correct.
+// TestFind_FindsMistakesOfPrograms checks that each mistake is found in a program made for it, and no mistake in a
+// correct one.
 func TestFind_FindsMistakesOfPrograms(t *testing.T) {
 	stallTimeout = 2 * time.Second
 	defer func() { stallTimeout = 30 * time.Second; stopTicks.Store(true) }()
@@ -217,7 +218,7 @@ func TestFind_FindsMistakesOfControllers(t *testing.T) {
 	}
 }
 
-// What would take much memory is not carried out, and that is said.
+// TestFind_SkipsLargeRuns checks that a run that would take much memory is skipped, and that this is reported.
 func TestFind_SkipsLargeRuns(t *testing.T) {
 	maxMemory = 1e6
 	defer func() { maxMemory = 500e6 }()

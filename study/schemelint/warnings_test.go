@@ -13,7 +13,7 @@ import (
 	"weir/internal/testkit/warntest"
 )
 
-// watched returns the warnings about a program whose verdicts on packets of data are admit's.
+// watched returns the warnings about a program with admit's verdicts on packets of data.
 func watched(admit func(p *packet.Packet) dataplane.Verdict) func(*testing.T, bool) []document.Warning {
 	return func(t *testing.T, fires bool) []document.Warning {
 		return issued(find(t, registry(program{admit: func(p *packet.Packet) dataplane.Verdict {
@@ -35,8 +35,8 @@ func issued(found []Mistake) (all []document.Warning) {
 	return all
 }
 
-// TestWarnings_FireAndStayQuiet: each kind of mistake that is not fatal is found in one program or controller, and not
-// in another.
+// TestWarnings_FireAndStayQuiet checks that each kind of mistake that is not fatal is found in one program or
+// controller, and not in another.
 func TestWarnings_FireAndStayQuiet(t *testing.T) {
 	warntest.Run(t, []warntest.Row{
 		{ID: "trap-drops", Issue: watched(func(*packet.Packet) dataplane.Verdict {

@@ -15,7 +15,7 @@ const ms = unit.Millisecond
 // newFlow returns a flow with a random stream for this package. The first phase of ProbeBW depends on it.
 func newFlow() cc.Flow { return cctest.NewFlow(1, cctest.SetRandom(1, "bbr")) }
 
-// path is one of so many packets a second and a round-trip time, exactly full.
+// path is a path of a number of packets a second and a round-trip time, exactly full.
 type path struct {
 	b         *BBR
 	now       unit.Time

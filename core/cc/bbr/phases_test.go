@@ -214,7 +214,7 @@ func TestRecovery_ConservesPacketsThenRestores(t *testing.T) {
 // TestPolicerFound follows bbr_lt_bw_sampling of Linux: two intervals of four rounds, with a fifth of loss and one
 // rate, detect a policer.
 func TestPolicerFound(t *testing.T) {
-	// interval plays rounds of 100 packets in 20 ms, of which so many are lost, and one more loss.
+	// interval plays rounds of 100 packets in 20 ms. It loses the given number of packets, and one more.
 	interval := func(p *policer, at *totals, rounds int, lost int64, took unit.Time) (found bool) {
 		for i := range rounds {
 			at.delivered += 100

@@ -75,8 +75,7 @@ func TestBolt_QueueNoticeTakesPacket(t *testing.T) {
 }
 
 // TestDecreaseInterval checks the minimum time between decreases. The window has 80 of the link's 100 packets in 8 µs,
-// and notices of 10 queued packets take 4 µs. They count once in 4 µs / (0.8 × 10) = 0.5 µs, whatever events lie
-// between.
+// and notices of 10 queued packets take 4 µs. They count once in 4 µs / (0.8 × 10) = 0.5 µs, for any events between.
 func TestDecreaseInterval(t *testing.T) {
 	b := build(t, bolt.Defaults())
 	b.OnNotice(7*us, notice(1000, 0))

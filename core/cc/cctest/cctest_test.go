@@ -40,7 +40,7 @@ var makers = []maker{
 	{"bbr", true, func(f cc.Flow) cc.Controller { return bbr.New(f) }},
 }
 
-// stories are random ones, with runs of one kind of event so that windows get large.
+// stories returns n random stories, with runs of one kind of event so that windows become large.
 func stories(n int) [][]byte {
 	r := rand.New(rand.NewPCG(1, 2))
 	out := make([][]byte, n)
@@ -127,7 +127,7 @@ func (b *broken) OnLoss(now unit.Time, l cc.Loss) {
 	b.Controller.OnLoss(now, l)
 }
 
-// TestModel_FindsMutants: the model finds mistakes.
+// TestModel_FindsMutants checks that the model finds each mistake of a broken controller.
 func TestModel_FindsMutants(t *testing.T) {
 	without := func(kind cc.LossKind) func(l cc.Loss) (cc.Loss, bool) {
 		return func(l cc.Loss) (cc.Loss, bool) { return l, l.Kind != kind }
@@ -241,7 +241,7 @@ func ExamplePlayScript() {
 	// recovery                                     window 6, 8 in flight at 0s
 }
 
-// raising is a controller that sends more when a NACK comes.
+// raising is a controller that sends more when a NACK arrives.
 type raising struct {
 	cc.Controller
 	more unit.Bytes

@@ -11,8 +11,7 @@ import (
 	"weir/core/unit"
 )
 
-// round acknowledges n packets one by one, of which so many are marked; n are always
-// in flight.
+// round acknowledges n packets one by one. The given number of them is marked, and n are always in flight.
 func round(d *dctcp.DCTCP, base *cc.Ack, n, marked int) {
 	for i := range n {
 		base.FirstUnacked += 1000

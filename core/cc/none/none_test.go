@@ -24,7 +24,8 @@ func TestNone_KeepsItsDecision(t *testing.T) {
 	}
 }
 
-// TestScheme_AppliesRateAndWindow: rates and windows as an experiment gives them.
+// TestScheme_AppliesRateAndWindow checks that rates and windows are as an experiment gives them, or as the path's.
+// Impossible ones are refused.
 func TestScheme_AppliesRateAndWindow(t *testing.T) {
 	for _, c := range []struct {
 		path  string
@@ -34,7 +35,7 @@ func TestScheme_AppliesRateAndWindow(t *testing.T) {
 	}{
 		{"known", cctest.NewDatacentreFlow(1), nil, cc.Decision{Window: cc.Unlimited * 1000, Rate: 40 * unit.Gbps,
 			NextTimer: unit.Never}},
-		// nothing is known: not paced
+		// no rate is known: not paced
 		{"unknown", cctest.NewFlow(1), nil, cc.Decision{Window: cc.Unlimited * 1000, NextTimer: unit.Never}},
 		{"unknown", cctest.NewFlow(1), []string{"rate", "3Gbps", "packets", "9 packets"}, cc.Decision{Window: 9000,
 			Rate:      3 * unit.Gbps,

@@ -191,7 +191,7 @@ func TestLaw_HandlesMarkAndDelayCases(t *testing.T) {
 	if falls < 3 || falls > 5 {
 		t.Errorf("%d decreases in four round trips", falls)
 	}
-	// the receiver's penalty: nothing with 255, all with 0
+	// the receiver's penalty: no effect with 255, the full one with 0
 	l = fresh()
 	l.ApplyPenalty(10_000, 255)
 	if l.Window() != l.MaxWindow() {

@@ -243,7 +243,7 @@ func TestSupply_HidesNacksFromInner(t *testing.T) {
 	}
 }
 
-// spy notes what it is told.
+// spy records the notices that it receives.
 type spy struct {
 	none.None
 	ack  cc.Ack

@@ -9,7 +9,8 @@ import (
 	"weir/core/unit"
 )
 
-// TestTargetOfPaths: of the paths that exceed the target without queues the one is named that exceeds it by most.
+// TestTargetOfPaths checks that of the paths that exceed the target without queues, the warning names the one that
+// exceeds it by most.
 func TestTargetOfPaths(t *testing.T) {
 	c := swift.Defaults()
 	c.BaseTarget, c.HopDelay = 20*unit.Microsecond, 0

@@ -17,7 +17,7 @@ var rounding = testkit.Tolerance{Relative: 1e-9}
 
 const us = unit.Microsecond
 
-// flat has a target delay of 20 µs whatever the path and the window.
+// flat has a target delay of 20 µs for any path and window.
 func flat() swift.Config {
 	c := swift.Defaults()
 	c.HopDelay, c.Range = 0, 0
@@ -182,8 +182,8 @@ func TestSwift_PacesOnlyBelowOnePacket(t *testing.T) {
 	}
 }
 
-// TestSwift_KeepsBoundsUnderRandomRTTs: properties under RTTs at random: the window stays within its bounds, a larger
-// delay never leaves a larger window, and no two decreases are nearer than an RTT.
+// TestSwift_KeepsBoundsUnderRandomRTTs checks properties under random RTTs. The window stays within its bounds, a
+// larger delay never leaves a larger window, and no two decreases are nearer than an RTT.
 func TestSwift_KeepsBoundsUnderRandomRTTs(t *testing.T) {
 	random := unit.NewRandom(1, "swift")
 	c := swift.Defaults()

@@ -140,8 +140,9 @@ func TestFixedPoint(t *testing.T) {
 	testkit.CheckNear(t, "algorithm 1", c.Decision().Rate, 10e9+1999*10e6, rounding)
 }
 
-// TestTimely_HPCCMatchesSimulator: the HPCC simulator (rdma-hw.cc): δ is 1/1000 of the line, any five increases in a
-// row bring five times as much, a decrease ends that, and the rate is computed once a round trip.
+// TestTimely_HPCCMatchesSimulator checks the algorithm of the HPCC simulator (rdma-hw.cc). δ is 1/1000 of the line, and
+// any five increases in a row bring five times as much. A decrease ends that, and the rate is computed once a round
+// trip.
 func TestTimely_HPCCMatchesSimulator(t *testing.T) {
 	config := timely.PresetConfig(timely.HPCC, line)
 	config.StartRate = 10 * unit.Gbps

@@ -118,7 +118,7 @@ func mutants() map[string]mutation {
 	}
 }
 
-// TestCheckContract_DetectsMutants: the contract catches drivers and switches that are broken on purpose.
+// TestCheckContract_DetectsMutants checks that the contract finds drivers and switches that are broken on purpose.
 func TestCheckContract_DetectsMutants(t *testing.T) {
 	for name := range mutants() {
 		t.Run(name, func(t *testing.T) {

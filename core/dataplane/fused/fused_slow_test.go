@@ -4,5 +4,5 @@ package fused_test
 
 import "testing"
 
-// TestEveryListFull: every list with eight draws of parameters, ports and traffic.
+// TestEveryListFull runs every list with eight draws of parameters, ports and traffic.
 func TestEveryListFull(t *testing.T) { everyList(t, 8) }

@@ -14,7 +14,7 @@ import (
 	"weir/core/unit"
 )
 
-// program makes a switch's program, with ports whose users are 10.0.0.1 and so on.
+// program returns a switch's program. Its ports have the users 10.0.0.1 and so on.
 func program(t testing.TB, given ...string) (*Program, error) {
 	t.Helper()
 	s := dataplanetest.Setup{Ports: make([]dataplanetest.Port, 4)}
@@ -34,7 +34,7 @@ func made(t testing.TB, given ...string) *Program {
 	return x
 }
 
-// pass lets packets of 1000 bytes of a user in, one each gap, and returns which passed: y or n.
+// pass sends packets of 1000 bytes of a user to the program, one each gap, and returns which passed: y or n.
 func pass(x *Program, user packet.Addr, flags uint8, from, gap unit.Time, n int) string {
 	var b strings.Builder
 	for i := range n {

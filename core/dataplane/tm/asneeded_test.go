@@ -8,7 +8,7 @@ import (
 	"weir/core/unit"
 )
 
-// queueLoad is a constant input of a queue from a time on, as a part of the port's rate; 0: none.
+// queueLoad is a constant load of a queue from a time on. part is its fraction of the port's rate; 0 means no load.
 type queueLoad struct {
 	part float64
 	from unit.Time
@@ -49,9 +49,10 @@ func serveLoads(s Scheduler, start, end unit.Time, loads ...queueLoad) (parts []
 	return parts, gap
 }
 
-// BS'19 §4.2: what exceeds the guarantees goes where it is needed. Mice that ask for less than the port has are served
-// before elephants, which have the rest. Mice that ask for all leave elephants their guarantee over the span, in which
-// elephants that had more before have a trickle. Otherwise both have equal parts.
+// TestAsNeeded checks BS'19 §4.2: capacity above the guarantees goes to the class that needs it. Mice that offer less
+// than the port's rate are served before elephants, which get the rest. Mice that offer more leave elephants their
+// guarantee over the span. Within the span, elephants that had more before get a trickle. Without a span both get equal
+// parts.
 func TestAsNeeded(t *testing.T) {
 	const ms, span = unit.Millisecond, 100 * unit.Millisecond
 	for _, x := range []struct {
@@ -94,7 +95,7 @@ func TestAsNeeded(t *testing.T) {
 	}
 }
 
-// TestNotAsNeeded: a scheduler without queues for both cannot share as needed.
+// TestNotAsNeeded checks that a scheduler without queues for both classes cannot share as needed.
 func TestNotAsNeeded(t *testing.T) {
 	two, err := NewNCF(2, NCF{Control: 0.05, Mice: 0.1, Elephants: 0.1}, unit.Gbps, 1514, 3028)
 	if err != nil {
@@ -108,8 +109,8 @@ func TestNotAsNeeded(t *testing.T) {
 	}
 }
 
-// Elephants that have what mice leave collect no deficit in it, whatever the length of their frames: once both are to
-// have equal parts, they do at once.
+// TestEqualAfterAsNeeded checks that elephants collect no deficit while they get what mice leave, for any length of
+// frames. When sharing as needed ends, both get equal parts at once.
 func TestEqualAfterAsNeeded(t *testing.T) {
 	for _, size := range []int32{600, 1066, 1514} {
 		s, err := NewNCF(3, NCF{Control: 0.05, Mice: 0.1, Elephants: 0.1}, unit.Gbps, 1514, 3028)

@@ -14,7 +14,7 @@ import (
 	"weir/core/unit"
 )
 
-// caked makes a port's scheduler of what a file would say.
+// caked returns the scheduler cake with the given options of a file, for a port with the given rate.
 func caked(t testing.TB, rate unit.Rate, given ...string) tm.Scheduler {
 	t.Helper()
 	for _, x := range tm.Schemes() {
@@ -35,16 +35,16 @@ func caked(t testing.TB, rate unit.Rate, given ...string) tm.Scheduler {
 	return nil
 }
 
-// sharing is a switch of three senders and one port out.
+// sharing returns a switch with ports for three senders and one output port with cake.
 func sharing(t testing.TB, rate unit.Rate, limit tm.Limit, given ...string) dataplanetest.Setup {
 	link := unit.LinkRate{Bits: rate}
 	return dataplanetest.Setup{Ports: []dataplanetest.Port{{Rate: link}, {Rate: link}, {Rate: link},
 		{Rate: link, Total: limit, Scheduler: caked(t, rate, given...)}}}
 }
 
-// The transcript of testdata/cake.txt, which testdata/cake.py makes, an evaluation of the documented behaviour that
-// shares no code with ours: hosts, sparse flows, CoDel's marks and drops, overflow, BLUE, and what is remembered after
-// silence.
+// TestCakeTranscript replays the transcript testdata/cake.txt. testdata/cake.py generates it from the documented
+// behaviour and shares no code with Weir. It covers hosts, sparse flows, CoDel's marks and drops, overflow, BLUE, and
+// the state after silence.
 func TestCakeTranscript(t *testing.T) {
 	text, err := os.ReadFile("testdata/cake.txt")
 	if err != nil {
@@ -57,8 +57,8 @@ func TestCakeTranscript(t *testing.T) {
 	}
 }
 
-// backlogged has hosts with so many flows each, which always have packets, and returns what each host sends of 100000
-// packets, and the least and most of its flows.
+// backlogged gives each host the given number of flows, which always have packets. It returns each host's share of
+// 100000 packets, and the ratio of the largest to the smallest count of packets among its flows.
 func backlogged(t *testing.T, isolation string, sides [][2]packet.Addr, flows []int) (share, spread []float64) {
 	t.Helper()
 	p := tm.NewPort(tm.NewBuffer(1, tm.Limit{}, tm.Limit{}), caked(t, unit.Gbps, "isolation", isolation),
@@ -90,8 +90,8 @@ func backlogged(t *testing.T, isolation string, sides [][2]packet.Addr, flows []
 	return share, spread
 }
 
-// CAKE §III: with a quantum divided by the busy flows of the host, hosts share equally however many flows they have,
-// and so do the flows of each; with flows alone, 16 have 16 times as much as one.
+// TestCakeHosts checks CAKE §III: with a quantum divided by the host's busy flows, hosts share equally for any number
+// of flows. The flows of each host share equally, too. With isolation by flows, 16 flows get 16 times as much as one.
 func TestCakeHosts(t *testing.T) {
 	up := [][2]packet.Addr{{1, 9}, {2, 9}}
 	down := [][2]packet.Addr{{9, 1}, {9, 2}}
@@ -107,7 +107,7 @@ func TestCakeHosts(t *testing.T) {
 		{"dual-srchost", down, []int{16, 1}, 16. / 17}, // one source
 		{"dual-dsthost", down, []int{16, 1}, 0.5},
 		{"dual-dsthost", up, []int{16, 1}, 16. / 17},
-		// whichever side has more flows: at one destination of all 17, each has 1/17 of a quantum
+		// the side with more flows counts: all 17 share one destination, so each gets 1/17 of a quantum
 		{"triple-isolate", up, []int{16, 1}, 16. / 17},
 		{"triple-isolate", [][2]packet.Addr{{1, 8}, {2, 9}}, []int{16, 1}, 0.5},
 		{"srchost", up, []int{16, 1}, 0.5}, {"dsthost", down, []int{16, 1}, 0.5}, {"hosts", up, []int{16, 1}, 0.5},
@@ -125,8 +125,8 @@ func TestCakeHosts(t *testing.T) {
 	}
 }
 
-// TestDeclaredUsersShare: a user that the file declares is one host of CAKE and one user of user_fq: with 16 flows from
-// two hosts, by IPv4 and IPv6, it gets as much as another host with one flow, up and down.
+// TestDeclaredUsersShare checks that a user that the file declares is one host of CAKE and one user of user_fq. With 16
+// flows from two hosts, by IPv4 and IPv6, it gets as much as another host with one flow, up and down.
 func TestDeclaredUsersShare(t *testing.T) {
 	b := packet.NewBook()
 	for i := range byte(9) {
@@ -179,9 +179,9 @@ func TestDeclaredUsersShare(t *testing.T) {
 	}
 }
 
-// FuzzCake_CountsDropsAndKeepsOrder lets anything arrive: every packet leaves or is dropped once; packets of a flow
-// keep their order, but where flows are too many for their set and take each other's queues; where the port is fast
-// enough for what comes, nothing is dropped.
+// FuzzCake_CountsDropsAndKeepsOrder checks for any arrivals that every packet departs or is dropped exactly once.
+// Packets of a flow keep their order, except where flows are too many for their set and share queues. A port that is
+// fast enough for its load drops no packet.
 func FuzzCake_CountsDropsAndKeepsOrder(f *testing.F) {
 	f.Add([]byte{0, 200, 100, 3, 9, 250, 40}, uint8(0))
 	f.Add([]byte("hosts with flows that stay above their target, and others that do not"), uint8(4))

@@ -8,8 +8,9 @@ import (
 	"weir/core/unit"
 )
 
-// BLUE (tc-cake: sch_cake.c, cobalt_queue_full and _queue_empty): 1/256 more when packets give way, 1/4096 less when
-// the queue is found empty, each at most once a target; from 0 to 1 and not beyond.
+// TestCobalt_BlueMovesProbability checks BLUE's probability. It rises by 1/256 when packets are dropped at overflow,
+// and falls by 1/4096 when the queue is found empty, each at most once a target. It stays between 0 and 1 (tc-cake:
+// sch_cake.c, cobalt_queue_full and _queue_empty).
 func TestCobalt_BlueMovesProbability(t *testing.T) {
 	var c cobaltTimes
 	c.setTimes(5*unit.Millisecond, 100*unit.Millisecond, 0)
@@ -40,8 +41,8 @@ func TestCobalt_BlueMovesProbability(t *testing.T) {
 	}
 }
 
-// CoDel in COBALT: an interval above the target, then the law interval/√count; below the target its count falls as it
-// rose (tc-cake: sch_cake.c, cobalt_should_drop).
+// TestCobaltCoDel checks CoDel in COBALT. The first drop follows an interval above the target, and later ones follow
+// the law interval/√count. Below the target the count falls back to 0 (tc-cake: sch_cake.c, cobalt_should_drop).
 func TestCobaltCoDel(t *testing.T) {
 	const ms = unit.Millisecond
 	var c cobaltTimes
@@ -75,8 +76,9 @@ func TestCobaltCoDel(t *testing.T) {
 	}
 }
 
-// tc-cake: sch_cake.c, cake_set_rate: on slow links the target is one and a half frames and the interval grows with
-// it; a quantum is what the port sends in 1/4096 s, within 300 and 1514 bytes. A new rate counts from the next packet.
+// TestCakeRates checks that on slow links the target is one and a half frames, and the interval grows with it. A
+// quantum is what the port sends in 1/4096 s, between 300 and 1514 bytes. A new rate applies from the next packet
+// (tc-cake: sch_cake.c, cake_set_rate).
 func TestCakeRates(t *testing.T) {
 	const us = unit.Microsecond
 	for _, x := range []struct {
@@ -109,8 +111,8 @@ func cakePort(t *testing.T, c Cake, rate unit.Rate) *Port {
 	return NewPort(NewBuffer(1, Limit{}, Limit{}), newCakeScheduler(c, r), r)
 }
 
-// CAKE §III: a flow's part of the quantum is Q / max(1, busy flows of its host), of both hosts the larger number with
-// triple isolation; what division leaves over is not lost.
+// TestCakeQuantum checks CAKE §III: a flow's part of the quantum is Q / max(1, busy flows of its host). Triple
+// isolation takes the larger number of both hosts. The remainder of the division is not lost.
 func TestCakeQuantum(t *testing.T) {
 	for _, x := range []struct {
 		isolation string
@@ -137,8 +139,9 @@ func TestCakeQuantum(t *testing.T) {
 	}
 }
 
-// CAKE §III: the hash has sets of 8: as many flows of one set have a queue each, the ninth shares its own place's; with
-// a queue by plain hash they would all share. A flow whose queue has come to rest leaves it to others.
+// TestCakePlaces checks CAKE §III: the hash has sets of 8 queues. Eight flows of one set get a queue each, and the
+// ninth shares the queue of its own place. With a plain hash they would all share one. The queue of an idle flow
+// becomes free for others.
 func TestCakePlaces(t *testing.T) {
 	k := cakePort(t, Cake{Isolation: isolateFlows, Flows: 1024}, unit.Gbps).queues[0].flows.cake
 	var same []uint32 // hashes of flows whose own place is 13
@@ -174,8 +177,8 @@ func TestCakePlaces(t *testing.T) {
 	}
 }
 
-// 500 flows of 1024 queues: by a plain hash 1 − (1 − 1/1024)^499 = 39 % of them would share; with sets of 8
-// hardly any do (CAKE §III).
+// TestCakeCollisions checks that 500 flows of 1024 queues have at least 485 queues with sets of 8. By a plain hash 1 −
+// (1 − 1/1024)^499 = 39 % of them would share one (CAKE §III).
 func TestCakeCollisions(t *testing.T) {
 	k := cakePort(t, Cake{Isolation: isolateFlows, Flows: 1024}, unit.Gbps).queues[0].flows.cake
 	in := map[int32]int{}
@@ -189,7 +192,8 @@ func TestCakeCollisions(t *testing.T) {
 	}
 }
 
-// However flows come and go and share queues, hosts count those that are busy.
+// TestCakeCounts checks that hosts count their busy flows correctly while flows start, end and share queues. A queue
+// with packets always has a turn.
 func TestCakeCounts(t *testing.T) {
 	p := cakePort(t, Cake{Isolation: isolateBoth, Flows: 16}, 10*unit.Mbps)
 	random, now := unit.NewRandom(1, "cake"), unit.Time(0)

@@ -9,7 +9,7 @@ import (
 
 const ms = unit.Millisecond
 
-// RFC 8289 §5: the next drop comes interval/√count behind the last: 100 ms, 70.7, 57.7, 50.
+// TestCoDelLaw checks RFC 8289 §5: the next drop follows the last after interval/√count: 100 ms, 70.7, 57.7, 50.
 func TestCoDelLaw(t *testing.T) {
 	c := CoDel{Interval: 100 * ms}
 	for count, want := range map[uint32]unit.Time{1: 100 * ms, 2: 70710678118, 3: 57735026918, 4: 50 * ms, 100: 10 * ms} {
@@ -21,9 +21,9 @@ func TestCoDelLaw(t *testing.T) {
 	}
 }
 
-// RFC 8289 §5: with the defaults a queue whose delay is above 5 ms from 10 ms on loses a packet at 110 ms and
-// behind it at 210, 280.7, 338.4, 388.4 ms; a packet a millisecond finds these at the next one. Soon after, it goes
-// on with the count that it had gained; 16 intervals later it starts anew.
+// TestCoDelEpisodes checks RFC 8289 §5 with the default parameters. A queue whose delay exceeds 5 ms from 10 ms on
+// drops a packet at 110 ms, then at 210, 280.7, 338.4 and 388.4 ms. With one packet a millisecond, each drop happens at
+// the next packet. Soon afterwards, dropping resumes with the count that it had gained. 16 intervals later it restarts.
 func TestCoDelEpisodes(t *testing.T) {
 	c := CoDel{Target: 5 * ms, Interval: 100 * ms, MaxPacket: 1514}
 	var s CoDelState
@@ -41,7 +41,7 @@ func TestCoDelEpisodes(t *testing.T) {
 		want     string
 	}{
 		{0, 10, 4 * ms, "[]"}, {10, 400, 6 * ms, "[110 210 281 339 389]"}, {400, 420, 4 * ms, "[]"},
-		// count goes on at 5 − 1 = 4: 520, then after 50 ms, 44.7
+		// the count continues at 5 − 1 = 4: a drop at 520, then after 50 ms, 44.7
 		{420, 620, 6 * ms, "[520 570 615]"}, {620, 2300, 4 * ms, "[]"}, {2300, 2550, 6 * ms, "[2400 2500]"},
 	} {
 		t.Run(fmt.Sprintf("%d ms", x.from), func(t *testing.T) {
@@ -52,10 +52,10 @@ func TestCoDelEpisodes(t *testing.T) {
 	}
 }
 
-// RFC 8289 §5 by hand, with 5 and 100 ms: dropping that begins again goes on with the drops that it has gained if
-// these are two or more, and if the next one would have been due less than 16 intervals ago. Two drops, at 110 and 210,
-// gain one; three, the last at 281, gain two, and the next would have been due at 338.4 ms. With a count of 2 the
-// second drop comes 70.7 ms behind the first, else 100.
+// TestCoDelBeginsAgain checks RFC 8289 §5 by hand, with 5 and 100 ms. Dropping that begins again continues with the
+// drops that it has gained on two conditions. These are two or more, and the next one would have been due less than 16
+// intervals ago. Two drops, at 110 and 210, gain one. Three, the last at 281, gain two, and the next would have been
+// due at 338.4 ms. With a count of 2 the second drop follows the first after 70.7 ms, otherwise after 100.
 func TestCoDelBeginsAgain(t *testing.T) {
 	c := CoDel{Target: 5 * ms, Interval: 100 * ms, MaxPacket: 1514}
 	for _, x := range []struct {
@@ -92,8 +92,8 @@ func TestCoDelBeginsAgain(t *testing.T) {
 	}
 }
 
-// TestCoDelSpares: a queue that holds no more than a frame is never too long (RFC 8289 §5), and the end of the interval
-// must find it above the target still.
+// TestCoDelSpares checks that a queue with at most one frame is never too long (RFC 8289 §5). Its delay must still
+// exceed the target at the end of the interval.
 func TestCoDelSpares(t *testing.T) {
 	c := CoDel{Target: 5 * ms, Interval: 100 * ms, MaxPacket: 1514}
 	for _, x := range []struct {

@@ -9,15 +9,15 @@ import (
 	"weir/core/unit"
 )
 
-// comes is a packet on its way into a port.
+// comes is a packet that arrives at a port.
 type comes struct {
 	at   unit.Time
 	q    QueueID
 	size int32
 }
 
-// through sends packets, in the order of their arrival, through a port of so many bits in a picosecond⁻¹,
-// and returns when each has left: the last of its bits, in the order of arrivals.
+// through sends packets through a port in the order of their arrival. The port needs the time perByte for each byte. It
+// returns when the last bit of each packet departs, in the order of arrivals.
 func through(s Scheduler, queues int, perByte unit.Time, in []comes) []unit.Time {
 	p := NewPort(NewBuffer(queues, Limit{}, Limit{}), s, unit.LinkRate{Bits: unit.Gbps})
 	left := make([]unit.Time, len(in))
@@ -37,7 +37,7 @@ func through(s Scheduler, queues int, perByte unit.Time, in []comes) []unit.Time
 	return left
 }
 
-// arrivals are random: bursts and gaps, such that the port is busy for a share of the time.
+// arrivals returns n random packets in bursts and gaps, such that the port is busy for a part of the time.
 func arrivals(random unit.Random, n, queues int, perByte unit.Time) (in []comes) {
 	now, burst := unit.Time(0), QueueID(0)
 	for range n {
@@ -55,8 +55,8 @@ func arrivals(random unit.Random, n, queues int, perByte unit.Time) (in []comes)
 	return in
 }
 
-// later returns when a packet, if it came by d later than packet i does, and the port were first in, first
-// out, would have left at the latest: behind all that has come by then.
+// later returns the latest departure of packet i from a first-in, first-out port if it arrived later by d: behind all
+// packets that have arrived by then.
 func later(in []comes, i int, d unit.Time, perByte unit.Time) unit.Time {
 	free := unit.Time(0)
 	for k := range in {
@@ -67,9 +67,9 @@ func later(in []comes, i int, d unit.Time, perByte unit.Time) unit.Time {
 	return max(free, in[i].at+d) + unit.Time(in[i].size)*perByte
 }
 
-// A packet leaves no later than, first in first out, one that comes by its queue's offset later, but for
-// the one frame that is on the wire; so those of the first queue are never behind what came after them, and
-// the others wait for the difference of the offsets at most. Each queue stays in order.
+// TestDeadlineBound checks that a packet departs no later than from a first-in, first-out port at which it arrives
+// later by its queue's offset. The one frame on the wire adds to this bound. So packets of the first queue never wait
+// for later arrivals, and others at most for arrivals within the difference of the offsets. Each queue stays in order.
 func TestDeadlineBound(t *testing.T) {
 	const perByte, frame = 8 * unit.Nanosecond, 1515 * 8 * unit.Nanosecond
 	for seed := range uint64(60) {
@@ -97,8 +97,9 @@ func TestDeadlineBound(t *testing.T) {
 	}
 }
 
-// A first queue that sends more than the port can take keeps the second one from nothing that came earlier
-// than its offset ago. Under strict priority that waits for ever.
+// TestDeadline_BoundsWaitOfLaterQueues checks that the wait of the second queue is bounded by its offset and the
+// packets that wait by then, although the first queue overloads the port. Under strict priority it waits for the whole
+// load.
 func TestDeadline_BoundsWaitOfLaterQueues(t *testing.T) {
 	const perByte, offset = 8 * unit.Nanosecond, 2 * unit.Millisecond
 	var in []comes
@@ -116,7 +117,7 @@ func TestDeadline_BoundsWaitOfLaterQueues(t *testing.T) {
 		}
 		return most
 	}
-	// at 10 ms, 2.1 ms of frames wait: 20 % more come than leave
+	// at 10 ms, 2.1 ms of frames wait: 20 % more arrive than depart
 	if d := longest(NewDeadline([]unit.Time{0, offset})); d > offset+2500*unit.Microsecond+10*12*unit.Microsecond {
 		t.Errorf("a packet of the second queue waits for %v", d)
 	}
@@ -125,7 +126,7 @@ func TestDeadline_BoundsWaitOfLaterQueues(t *testing.T) {
 	}
 }
 
-// TestDeadlineIsFIFO: without offsets, or with all packets in one queue, the port is first in, first out.
+// TestDeadlineIsFIFO checks that the port is first in, first out without offsets, and with all packets in one queue.
 func TestDeadlineIsFIFO(t *testing.T) {
 	const perByte = 8 * unit.Nanosecond
 	random := unit.NewRandom(7, "deadline")
@@ -157,7 +158,7 @@ func TestDeadlineIsFIFO(t *testing.T) {
 	}
 }
 
-// A paused queue is passed over, whatever its deadline, and continues where it was.
+// TestDeadlinePaused checks that a paused queue is passed over, at any deadline, and continues at its place afterwards.
 func TestDeadlinePaused(t *testing.T) {
 	b := NewBuffer(2, Limit{}, Limit{})
 	b.Push(0, &packet.Packet{Size: 1, Enqueued: 0})
@@ -213,7 +214,7 @@ func TestDeadlineOffsets(t *testing.T) {
 	}
 }
 
-// FuzzDeadline_KeepsDelayBound holds the bound for whatever comes.
+// FuzzDeadline_KeepsDelayBound checks the bound on the delay for any arrivals.
 func FuzzDeadline_KeepsDelayBound(f *testing.F) {
 	f.Add(uint16(100), []byte{0, 10, 1, 0, 255, 0, 1, 1, 200, 3})
 	f.Fuzz(func(t *testing.T, offset uint16, script []byte) {

@@ -9,7 +9,7 @@ import (
 	"weir/core/unit"
 )
 
-// model is the naive form: a slice a flow, and slices of flows.
+// model is the naive form of a fair queue: a slice of packets for each flow, and slices of flows.
 type model struct {
 	c          FQ
 	of         func(hash uint32) int32
@@ -75,8 +75,8 @@ func (m *model) pop() *packet.Packet {
 	return nil
 }
 
-// remove takes out what the port took out and reports whether it was to: the first or last
-// packet of a list that is not shorter than any other.
+// remove removes x, which the port has evicted. It returns an error unless x is the first or last packet, by
+// configuration, of a longest list. comes is the arriving packet, which counts for its list, or nil.
 func (m *model) remove(x, comes *packet.Packet) error {
 	longest, own := int64(0), int32(-1)
 	if comes != nil {
@@ -106,7 +106,7 @@ func (m *model) remove(x, comes *packet.Packet) error {
 	return nil
 }
 
-// script lets a port and the model do what the bytes say, and compares them after each step.
+// script applies steps of two bytes each to a port and to the model, and compares them after each step.
 func script(t *testing.T, c FQ, limit Limit, steps []byte) {
 	p := fairPort(t, 1, Limit{}, limit, c)
 	f := p.queues[0].flows
@@ -181,7 +181,7 @@ func settings(mode uint8) (FQ, Limit) {
 	return c, []Limit{{}, {Packets: 9}, {Bytes: 6000}, {Packets: 40, Bytes: 20000}}[mode>>5&3]
 }
 
-// The port does what the naive model does, packet by packet, and no flow is reordered.
+// TestFQModel checks that the port does what the naive model does, packet by packet, and that no flow is reordered.
 func TestFQModel(t *testing.T) {
 	for mode := range uint8(128) {
 		c, limit := settings(mode)

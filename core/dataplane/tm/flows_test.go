@@ -16,7 +16,7 @@ func fairPort(t testing.TB, queues int, each, total Limit, c FQ) *Port {
 	return NewPort(NewBuffer(queues, each, total), NewFQ(c), unit.LinkRate{Bits: unit.Gbps})
 }
 
-// hashes are hashes of n flows that no two share a place of.
+// hashes returns the hashes of n flows that share no list.
 func hashes(p *Port, n int) []uint32 {
 	var out []uint32
 	f := p.queues[0].flows
@@ -30,7 +30,7 @@ func hashes(p *Port, n int) []uint32 {
 	return out
 }
 
-// enter gives p to a port as a switch does, and returns what had to go.
+// enter adds x to a port as a switch does, and returns the packets that the port drops for it.
 func enter(p *Port, q QueueID, x *packet.Packet) (out []*packet.Packet) {
 	for why := p.Fits(q, x.Size); why != Fits; why = p.Fits(q, x.Size) {
 		gone := p.MakeRoom(q, x, why)
@@ -52,9 +52,9 @@ func jain(x []int64) float64 {
 	return sum * sum / (float64(len(x)) * squares)
 }
 
-// Shreedhar and Varghese, theorem on fairness: services of backlogged flows differ by at
-// most a quantum and two packets at any time, whatever the sizes of their packets; in
-// either order of new flows. With credit that may be below 0 (RFC 8290 §4.2) as well.
+// TestFQFairness checks Shreedhar and Varghese, theorem on fairness: services of backlogged flows differ by at most a
+// quantum and two packets at any time. This holds for any sizes of packets, in either order of new flows, and with
+// credit that may be below 0 (RFC 8290 §4.2).
 func TestFQFairness(t *testing.T) {
 	sizes := []int32{64, 200, 576, 1000, 1514, 1514, 90, 1300}
 	for _, first := range []bool{false, true} {
@@ -85,9 +85,9 @@ func TestFQFairness(t *testing.T) {
 	}
 }
 
-// A flow of one small packet at a time waits for one round of those that flood the port, not
-// for what they have in the buffer; and with new flows first for the packet on the wire
-// alone (RFC 8290 §4.2). It loses nothing, though the buffer is full all the time.
+// TestFQIsolation checks that a flow of one small packet at a time waits for one round of the flows that flood the
+// port, not for their packets in the buffer. With new flows first it waits only for the packet on the wire (RFC 8290
+// §4.2). The flow loses no packet, although the buffer is always full.
 func TestFQIsolation(t *testing.T) {
 	const buffer, floods = 500, 4
 	for _, c := range []struct {
@@ -122,9 +122,9 @@ func TestFQIsolation(t *testing.T) {
 	}
 }
 
-// With all flows in one place it is a first-in, first-out queue that loses what comes last.
-// RFC 8290 §5.3: places are few, and flows that share one share all. Of m flows in
-// n places a flow is alone with probability (1 − 1/n)^(m−1).
+// TestFQCollisions checks flows that share a place. With all flows in one place, the queue is first in, first out and
+// drops new arrivals. Flows of one place share all that it gets (RFC 8290 §5.3). Of m flows in n places, a flow has a
+// place to itself with probability (1 − 1/n)^(m−1).
 func TestFQCollisions(t *testing.T) {
 	p := fairPort(t, 1, Limit{}, Limit{Packets: 5}, FQ{Flows: 1, Quantum: 1514})
 	for i := range 7 {
@@ -158,7 +158,7 @@ func TestFQCollisions(t *testing.T) {
 			t.Errorf("%d flows: %.4f of them are alone, want %.4f", m, got, want)
 		}
 	}
-	// two flows that share a place with one seed do not with nearly all others
+	// two flows that share a place with one seed have different places with nearly all others
 	together := 0
 	for seed := range uint32(1000) {
 		p := fairPort(t, 1, Limit{}, Limit{}, FQ{Flows: 64, Quantum: 1514, Seed: seed})
@@ -171,9 +171,9 @@ func TestFQCollisions(t *testing.T) {
 	}
 }
 
-// Who gives way: the longest flow in bytes, the one that comes counted; its newest or its
-// oldest packet; in the last queue that has packets, never in one before that of the
-// packet that comes.
+// TestFQLongest checks which packet a full port drops. It is the newest or the oldest packet of the longest flow in
+// bytes, and the arriving packet counts. The packet is in the last queue that has packets, never in a queue before the
+// arriving packet's.
 func TestFQLongest(t *testing.T) {
 	number := func(x []*packet.Packet) (out []int64) {
 		for _, p := range x {
@@ -243,8 +243,8 @@ func TestFQLongest(t *testing.T) {
 	}
 }
 
-// Queues are fair each, and in strict priority; PFC holds each alone; the head waits since it
-// came or since another packet of the queue left.
+// TestFQQueues checks that each queue is fair by itself, that queues have strict priority, and that PFC pauses each of
+// them. The head waits since its arrival, or since another packet of the queue departed.
 func TestFQQueues(t *testing.T) {
 	p := fairPort(t, 2, Limit{}, Limit{}, FQ{Flows: 16, Quantum: 100})
 	flow := hashes(p, 2)
@@ -280,9 +280,8 @@ func TestFQQueues(t *testing.T) {
 	}
 }
 
-// RFC 8290 §4.2: a new flow that has used its quantum is an old one; a flow that comes back
-// while its turn as a new one goes on has no new quantum; and one that comes back after
-// it has lost its turn is new again.
+// TestFQNewFlows checks RFC 8290 §4.2. A new flow that has used its quantum is an old one. A flow that returns during
+// its turn as a new one gets no new quantum. A flow that returns after its turn is new again.
 func TestFQNewFlows(t *testing.T) {
 	p := fairPort(t, 1, Limit{}, Limit{}, FQ{Flows: 64, Quantum: 300, NewFirst: true})
 	flow := hashes(p, 3)
@@ -321,7 +320,7 @@ func TestFQNewFlows(t *testing.T) {
 	leave(8, 104) // after an idle time all are new
 }
 
-// All stops when nobody wants more.
+// TestQueue_AllStopsOnBreak checks that All stops when the caller leaves the loop.
 func TestQueue_AllStopsOnBreak(t *testing.T) {
 	fair := fairPort(t, 1, Limit{}, Limit{}, FQ{Flows: 8, Quantum: 1514})
 	plain := NewPort(NewBuffer(1, Limit{}, Limit{}), NewFIFO(), unit.LinkRate{Bits: unit.Gbps})
@@ -389,8 +388,8 @@ func TestFQNoAllocation(t *testing.T) {
 	}
 }
 
-// BenchmarkFQ is a packet in and out of a port where as many flows wait; full is one that
-// leaves by being the longest flow's newest.
+// BenchmarkFQ measures a packet in and out of a port in which packets of the given number of flows wait. With full, the
+// packet out is the newest one of the longest flow.
 func BenchmarkFQ(b *testing.B) {
 	for _, flows := range []int{1, 16, 512} {
 		for _, full := range []bool{false, true} {

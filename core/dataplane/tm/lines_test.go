@@ -8,8 +8,8 @@ import (
 	"weir/core/unit"
 )
 
-// What a packet for a free, empty port touches is in a port's first line of 64 bytes, what one that waits touches in
-// the first two; and ports lie on whole lines.
+// TestPort_KeepsCacheLineLayout checks that a packet for an idle, empty port touches only the port's first line of 64
+// bytes, and a packet that waits only the first two. Ports are aligned to lines.
 func TestPort_KeepsCacheLineLayout(t *testing.T) {
 	const line = 64
 	var p Port
@@ -45,7 +45,7 @@ func TestPort_KeepsCacheLineLayout(t *testing.T) {
 	}
 }
 
-// TestLimitSetLater: a limit counts whenever it was set, also on a port that began without one.
+// TestLimitSetLater checks that a limit applies from the time it is set, also on a port that began without one.
 func TestLimitSetLater(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -70,7 +70,7 @@ func TestLimitSetLater(t *testing.T) {
 	}
 }
 
-// Control frames leave in the order in which they came, however many wait.
+// TestControlOrder checks that control frames depart in the order of their arrival, for any number of waiting frames.
 func TestControlOrder(t *testing.T) {
 	p := NewPort(NewBuffer(1, Limit{}, Limit{}), NewFIFO(), unit.LinkRate{Bits: unit.Gbps})
 	in, out := int32(0), int32(0)

@@ -9,9 +9,9 @@ import (
 	"weir/core/unit"
 )
 
-// RFC 8290 §4.2: a flow with an empty queue at its turn is a new flow at its next packet, with a whole quantum. That
-// turn is when the port has sent the frame before. A packet that arrives earlier finds the flow with what is left of
-// its quantum.
+// TestFQCoDelStartsAgain checks RFC 8290 §4.2: a flow with an empty queue at its turn is a new flow at its next packet,
+// with a whole quantum. Its turn is when the port has sent the previous frame. A packet that arrives earlier finds the
+// flow with the rest of its quantum.
 func TestFQCoDelStartsAgain(t *testing.T) {
 	const a, b = 1, 2
 	link := unit.LinkRate{Bits: 8 * unit.Mbps} // 1000 bytes take 1 ms

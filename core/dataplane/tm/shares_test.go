@@ -8,9 +8,9 @@ import (
 	"weir/core/unit"
 )
 
-// MinQueueShare returns what a queue has while all are busy: its share, or what it is guaranteed and its part of the
-// rest. Only the former is fixed: telemetry takes it for the class's port (inband), and a guarantee lets classes have
-// more.
+// TestPort_MinQueueSharesMatchSchedulers checks that MinQueueShare returns a queue's part while all are busy: its
+// share, or its guarantee and its part of the rest. Only the former is fixed. Telemetry takes it for the class's port
+// (inband), while a guarantee lets classes have more.
 func TestPort_MinQueueSharesMatchSchedulers(t *testing.T) {
 	ncf, err := NewNCF(4, NCF{Control: 0.05, Mice: 0.1, Elephants: 0.2}, unit.Gbps, 1514, 3028)
 	if err != nil {
@@ -54,8 +54,8 @@ func TestPort_MinQueueSharesMatchSchedulers(t *testing.T) {
 	}
 }
 
-// Queues in strict priority over a deficit round robin have no share, and the others share what these leave. The
-// scheduler promises the whole rate to the first queue and no part of it to the others.
+// TestSharesUnderPriority checks that queues in strict priority over a deficit round robin have no share, and that the
+// others share the rest. The scheduler promises the whole rate to the first queue and no part of it to the others.
 func TestSharesUnderPriority(t *testing.T) {
 	for queues := 2; queues <= 8; queues++ {
 		weights := make([]int32, queues)

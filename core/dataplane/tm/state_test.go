@@ -9,8 +9,9 @@ import (
 	"weir/core/unit"
 )
 
-// What schedulers keep is counted: nothing for a queue that is first in, first out; a counter for each queue of a round
-// robin; and for each list of a fair queue its bytes and their bound, turn, packets, credit, quantum and places.
+// TestScheduler_CountsItsState checks the counted state of schedulers. A first-in, first-out queue has none, and a
+// round robin has a counter for each queue. A fair queue has for each list its bytes and their bound, turn, packets,
+// credit, quantum and places.
 func TestScheduler_CountsItsState(t *testing.T) {
 	book := packet.NewBook()
 	for i := range 10 {

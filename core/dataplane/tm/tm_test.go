@@ -19,7 +19,7 @@ func fill(b *Buffer, q QueueID, sizes ...int32) {
 	}
 }
 
-// order serves n packets, as fast as the scheduler allows, and writes the queues.
+// order serves n packets as fast as the scheduler allows. It returns their queues and sizes.
 func order(s Scheduler, b *Buffer, n int) string {
 	var out strings.Builder
 	for range n {
@@ -76,8 +76,8 @@ func TestBuffer_LimitsQueuesAndPort(t *testing.T) {
 	}
 }
 
-// Packets taken at the tail are the ones that came last, however heads and tails alternate, and
-// none is walked over: 200 000 of a queue of as many go in far less than a second.
+// TestPopTail checks that packets taken at the tail are the newest ones, for any alternation of heads and tails. It
+// also checks that no packet is walked over: 200 000 of a queue of as many go in far less than a second.
 func TestPopTail(t *testing.T) {
 	r, b, wait := rand.New(rand.NewPCG(1, 2)), NewBuffer(2, Limit{}, Limit{}), []*packet.Packet{}
 	for i := range 20_000 {
@@ -115,7 +115,8 @@ func TestPopTail(t *testing.T) {
 	}
 }
 
-// Link-layer control frames go first, paused or not, and count as sent.
+// TestPort_SendsControlFramesFirst checks that link-layer control frames go first, also from a paused port, and count
+// as sent.
 func TestPort_SendsControlFramesFirst(t *testing.T) {
 	p := NewPort(NewBuffer(1, Limit{}, Limit{}), NewFIFO(), unit.LinkRate{Bits: unit.Gbps})
 	if f, _, again := p.DequeueNext(0); f != nil || again != unit.Never || !p.IsIdle() {
@@ -143,8 +144,8 @@ func TestPort_SendsControlFramesFirst(t *testing.T) {
 	}
 }
 
-// IEEE 802.1Qbb: a pause lasts so many times 512 bits at the port's rate; a new frame sets
-// the time again; a Resume frame ends it. Times of classes and of the port add up.
+// TestPort_PausesLastGivenQuanta checks IEEE 802.1Qbb: a pause lasts the given number of times 512 bits at the port's
+// rate. A new frame sets the time again; a Resume frame ends it. Times of classes and of the port are summed.
 func TestPort_PausesLastGivenQuanta(t *testing.T) {
 	const us = unit.Microsecond
 	p := NewPort(NewBuffer(3, Limit{}, Limit{}), NewStrict(), unit.LinkRate{Bits: 100 * unit.Gbps})
@@ -177,14 +178,15 @@ func TestPort_PausesLastGivenQuanta(t *testing.T) {
 	if got := p.Pauses(85 * us); got != want || p.PausedQueues() != 1 {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
-	// a port whose rate is in packets counts 1500 bytes as one
+	// a port with a rate in packets counts 1500 bytes as one
 	p = NewPort(NewBuffer(1, Limit{}, Limit{}), NewFIFO(), unit.LinkRate{Packets: 1000})
 	if p.ApplyPause(0, 7, 3000); p.NextExpiry() != 128*unit.Millisecond || p.PausedQueues() != 1 {
 		t.Errorf("held until %v", p.NextExpiry())
 	}
 }
 
-// The head waits since it came, or since its predecessor left.
+// TestQueue_HeadSinceFollowsPredecessor checks that the head waits since its arrival, or since its predecessor
+// departed.
 func TestQueue_HeadSinceFollowsPredecessor(t *testing.T) {
 	p := NewPort(NewBuffer(1, Limit{}, Limit{}), NewFIFO(), unit.LinkRate{Bits: unit.Gbps})
 	q := p.Queue(0)
@@ -202,7 +204,8 @@ func TestQueue_HeadSinceFollowsPredecessor(t *testing.T) {
 	}
 }
 
-// The first queues go before the others, in strict priority; these share by weight.
+// TestPriorityDWRR checks that the first queues go before the others, in strict priority, and the others share by
+// weight.
 func TestPriorityDWRR(t *testing.T) {
 	b := NewBuffer(4, Limit{}, Limit{})
 	fill(&b, 3, 100, 100, 100, 100, 100, 100)
@@ -225,9 +228,8 @@ func TestStrict_ServesLowestQueueFirst(t *testing.T) {
 	}
 }
 
-// DRR §3, figure 2's example: quantum 500; a queue with 200, 750,
-// 20 sends only the 200 in its first turn, keeps 300, and sends the rest in its
-// second.
+// TestDRRPaper checks the example of DRR §3, figure 2, with a quantum of 500. A queue with 200, 750, 20 sends only the
+// 200 in its first turn, keeps 300, and sends the rest in its second.
 func TestDRRPaper(t *testing.T) {
 	b := NewBuffer(2, Limit{}, Limit{})
 	fill(&b, 0, 200, 750, 20)
@@ -237,8 +239,8 @@ func TestDRRPaper(t *testing.T) {
 	}
 }
 
-// A queue that runs empty loses its credit; one that is paused keeps its turn's
-// credit but is passed over.
+// TestDRRCredit checks that a queue that becomes empty loses its credit. A paused queue keeps its turn's credit but is
+// passed over.
 func TestDRRCredit(t *testing.T) {
 	b := NewBuffer(2, Limit{}, Limit{})
 	d := NewDRR(2, 1000).(*deficit)
@@ -259,8 +261,8 @@ func TestDRRCredit(t *testing.T) {
 	}
 }
 
-// backlog serves queues that always have packets of random sizes and returns the
-// bytes served of each. check is called after each packet.
+// backlog serves queues that always have packets of random sizes. It returns the bytes served of each and the time. It
+// calls check, if any, after each packet.
 func backlog(t *testing.T, s Scheduler, queues, n int, rate unit.Rate, check func(now unit.Time,
 	served []int64)) (served []int64, now unit.Time) {
 	t.Helper()
@@ -294,9 +296,8 @@ func backlog(t *testing.T, s Scheduler, queues, n int, rate unit.Rate, check fun
 	return served, now
 }
 
-// Shreedhar and Varghese, theorem on fairness: two backlogged queues' services
-// differ by at most a quantum and two packets, at any time; with weights, by their
-// share.
+// TestDRRFairness checks Shreedhar and Varghese, theorem on fairness: two backlogged queues' services differ by at most
+// a quantum and two packets, at any time. With weights, queues get their shares.
 func TestDRRFairness(t *testing.T) {
 	backlog(t, NewDRR(4, 1514), 4, 50000, unit.Gbps, func(_ unit.Time, served []int64) {
 		for i := range served {
@@ -315,8 +316,8 @@ func TestDRRFairness(t *testing.T) {
 	}
 }
 
-// Guarantee and ceiling (BS'19 §4.2: control at most 5 %, mice and elephants 10 %
-// each guaranteed, the rest work conserving).
+// TestGuarantee_KeepsGuaranteeAndCeiling checks guarantee and ceiling (BS'19 §4.2: control at most 5 %, mice and
+// elephants 10 % each guaranteed, the rest work conserving).
 func TestGuarantee_KeepsGuaranteeAndCeiling(t *testing.T) {
 	shares := []Share{{Guarantee: 0.05, Ceiling: 0.05}, {Guarantee: 0.6, Ceiling: 1}, {Guarantee: 0.1, Ceiling: 1}}
 	s, err := NewGuarantee(shares, unit.Gbps, 1514, 3028)
@@ -333,7 +334,7 @@ func TestGuarantee_KeepsGuaranteeAndCeiling(t *testing.T) {
 	if sum := float64(served[0]+served[1]+served[2]) / total; sum < 0.9999 {
 		t.Errorf("the port is used to %.4f only", sum)
 	}
-	// alone, a soft ceiling gives way, a hard one does not
+	// a single queue may exceed a soft ceiling, but not a hard one
 	for _, hard := range []bool{false, true} {
 		s, err := NewGuarantee([]Share{{Ceiling: 0.05, Hard: hard}}, unit.Gbps, 1514, 3028)
 		if err != nil {
@@ -349,7 +350,7 @@ func TestGuarantee_KeepsGuaranteeAndCeiling(t *testing.T) {
 			t.Errorf("hard %v: %.4f of the port", hard, share)
 		}
 	}
-	// nobody starves: a queue without guarantee beside two with
+	// a queue without guarantee does not starve next to two with one
 	s, err = NewGuarantee([]Share{{Guarantee: 0.45, Ceiling: 1}, {Guarantee: 0.45, Ceiling: 1}, {Ceiling: 1}}, unit.Gbps,
 		1514, 3028)
 	if err != nil {
@@ -364,8 +365,8 @@ func TestGuarantee_KeepsGuaranteeAndCeiling(t *testing.T) {
 	}
 }
 
-// BS'19 §4.2, §4.3: control packets first, up to 5 % of the port; mice and elephants have
-// 10 % each at the least, and share the rest; one that is alone has all that there is.
+// TestNCF_SharesByClass checks BS'19 §4.2, §4.3: control packets go first, up to 5 % of the port. Mice and elephants
+// have at least 10 % each, and share the rest. A single queue has the whole port.
 func TestNCF_SharesByClass(t *testing.T) {
 	shares := NCF{Control: 0.05, Mice: 0.1, Elephants: 0.1}
 	for _, c := range []struct {
@@ -397,7 +398,7 @@ func TestNCF_SharesByClass(t *testing.T) {
 	if got := float64(served[1]) / float64(unit.Gbps.BytesIn(now)); got < 0.1 {
 		t.Errorf("mice get %.3f of the port beside elephants with 70 %%", got)
 	}
-	// a control frame waits for nobody below the ceiling; above it goes last
+	// a control frame goes first below the ceiling, and last above it
 	s, _ = NewNCF(3, shares, unit.Gbps, 1514, 200)
 	b := NewBuffer(3, Limit{}, Limit{})
 	fill(&b, 1, 1514, 1514)
@@ -440,7 +441,8 @@ func TestSchemes_BuildWithGivenQueues(t *testing.T) {
 	}
 }
 
-// What code fills in is held to the ranges of the parameters, before a scheduler is made of it.
+// TestSchemes_ValidateRejectsOutOfRange checks that values that code fills in must be within the parameters' ranges
+// before a scheduler is built of them.
 func TestSchemes_ValidateRejectsOutOfRange(t *testing.T) {
 	type shares map[int]float64
 	pairs := func(s shares) (list []scheme.Pair[int, float64]) {
@@ -530,9 +532,9 @@ func ExampleNewStrict() {
 	// 1500
 }
 
-// Weighted round robin by packets, whatever their lengths: 10 to 1 while both queues have
-// some, all of the port for one alone, and no more than a packet of the other before
-// the first of a queue that was empty.
+// TestWRR_CountsPackets checks that weighted round robin counts packets, of any length: 10 to 1 while both queues have
+// some. A single busy queue gets the whole port. At most one packet of the other queue departs before the first of a
+// queue that was empty.
 func TestWRR_CountsPackets(t *testing.T) {
 	b := NewBuffer(3, Limit{}, Limit{})
 	s := NewWRR([]int32{10, 1, 2})
@@ -571,7 +573,7 @@ func TestWRR_CountsPackets(t *testing.T) {
 	}
 }
 
-// BenchmarkFIFO is a packet in and out of a port with one queue, the hot path of most.
+// BenchmarkFIFO measures a packet in and out of a port with one queue, the hot path of most ports.
 func BenchmarkFIFO(b *testing.B) {
 	p := NewPort(NewBuffer(1, Limit{}, Limit{Packets: 100}), NewFIFO(), unit.LinkRate{Bits: unit.Gbps})
 	fill(&p.Buffer, 0, 1514, 64, 500)

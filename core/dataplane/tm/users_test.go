@@ -15,14 +15,15 @@ import (
 	"weir/core/unit"
 )
 
-// weighed is user_fq with reference rates of 10.0.0.1, 10.0.0.2 and so on, in kb/s.
+// weighed returns user_fq with reference rates of 10.0.0.1, 10.0.0.2 and so on, in kb/s.
 func weighed(quantum unit.Bytes, rates ...int) tm.ByUser {
 	c := tm.ByUser{Quantum: quantum, Config: users.Config{Reference: 10 * unit.Kbps}}
 	c.Aggregates = dataplanetest.ReferenceRates(rates...)
 	return c
 }
 
-// The transcript of testdata/user_fq.txt, which comes from an evaluation of DRR that shares no code with ours.
+// TestByUserTranscript replays the transcript testdata/user_fq.txt, which an evaluation of DRR without Weir's code
+// generated.
 func TestByUserTranscript(t *testing.T) {
 	text, err := os.ReadFile("testdata/user_fq.txt")
 	if err != nil {
@@ -35,7 +36,7 @@ func TestByUserTranscript(t *testing.T) {
 		func() string { return "" })
 }
 
-// book has n hosts, 10.0.0.1 to 10.0.n/256.n%256.
+// book returns a book of n hosts, 10.0.0.1 to 10.0.n/256.n%256.
 func book(n int) *packet.Book {
 	b := packet.NewBook()
 	for i := range n {
@@ -50,8 +51,9 @@ func userPort(hosts int, c tm.ByUser, limit tm.Limit) *tm.Port {
 	return tm.NewPort(tm.NewBuffer(1, tm.Limit{}, limit), s, unit.LinkRate{Bits: unit.Gbps})
 }
 
-// DRR, theorem on fairness with weights: what backlogged users have sent, divided by their weights, differs by at
-// most a quantum and two packets at any time, whatever the sizes of packets and the number of each one's flows.
+// TestByUserShares checks DRR, theorem on fairness with weights: the bytes sent by backlogged users, divided by their
+// weights, differ by at most a quantum and two packets at any time. This holds for any sizes of packets and any number
+// of flows of each user.
 func TestByUserShares(t *testing.T) {
 	sizes := []int32{64, 1514, 576, 1300}
 	for _, weights := range [][]int{{10, 10, 10, 10}, {10, 20, 40, 10}, {7, 700, 70, 35}} {
@@ -80,8 +82,8 @@ func TestByUserShares(t *testing.T) {
 	}
 }
 
-// A thousand users are a thousand lists, none of which two share; and one who sends little loses nothing
-// beside others who flood the port.
+// TestByUserExact checks that a thousand users have a thousand separate lists. A user that sends little loses no packet
+// next to others that flood the port.
 func TestByUserExact(t *testing.T) {
 	const hosts = 1000
 	p := userPort(hosts, weighed(1514), tm.Limit{Packets: 2 * hosts})
@@ -128,7 +130,8 @@ func TestByUserExact(t *testing.T) {
 	}
 }
 
-// Prefixes are one user over all their addresses; an address that goes to another host is looked up afresh.
+// TestByUserPrefix checks that a prefix is one user over all its addresses. An address that moves to another host is
+// looked up again.
 func TestByUserPrefix(t *testing.T) {
 	c := weighed(1000)
 	c.Aggregates = []users.Aggregate{{Key: "10.0.0.0/30", Value: 10 * unit.Kbps}}
@@ -164,8 +167,8 @@ func TestByUserNoAllocation(t *testing.T) {
 	}
 }
 
-// Ports that have no scheduler of their own are fair among users: scripts, which have one user a queue, go
-// as in a FIFO.
+// TestByUserContract runs the checks of programs with ports that are fair among users, where they have no scheduler of
+// their own. Scripts have one user a queue, so packets depart as from a FIFO.
 func TestByUserContract(t *testing.T) {
 	dataplanetest.CheckProgram(t, codel.Scheme(), func(p dataplanetest.Port) dataplanetest.Port {
 		if p.Scheduler == nil && p.Queues <= 1 {

@@ -10,7 +10,7 @@ import (
 	"weir/core/unit"
 )
 
-// declared is the book of hosts with users, each of them a name and its prefixes.
+// declared returns a book of n hosts with users. Each user is a name, followed by its prefixes.
 func declared(n int, users ...[]string) *packet.Book {
 	var all []packet.User
 	for _, u := range users {
@@ -23,8 +23,9 @@ func declared(n int, users ...[]string) *packet.Book {
 	return hosts(n).WithUsers(all)
 }
 
-// TestDeclaredUsers: a user that the file declares is one user by IPv4 and IPv6, over several hosts and prefixes, also
-// where no program names it. A longer prefix wins, and a packet to a declared user from another host is the receiver's.
+// TestDeclaredUsers checks that a user that the file declares is one user by IPv4 and IPv6, over several hosts and
+// prefixes, also where no program names it. A longer prefix wins. A packet from another host to a declared user belongs
+// to the receiver.
 func TestDeclaredUsers(t *testing.T) {
 	book := declared(7, []string{"home", "10.0.0.1/32", "fd00::1/128", "10.0.0.2/32", "fd00::2/128"},
 		[]string{"office", "10.0.0.4/30", "fd00::4/126"}, []string{"desk", "10.0.0.5/32"})
@@ -60,8 +61,8 @@ func TestDeclaredUsers(t *testing.T) {
 	}
 }
 
-// TestAssignedUsers: a driver that numbers users itself assigns numbers to them, also where a number has no address,
-// such as a VLAN's.
+// TestAssignedUsers checks that a driver that numbers users itself assigns their numbers, also a number without an
+// address, such as a VLAN's.
 func TestAssignedUsers(t *testing.T) {
 	book := packet.NewBook()
 	for range 4 {
@@ -81,8 +82,8 @@ func TestAssignedUsers(t *testing.T) {
 	}
 }
 
-// What a program lists must be users of the file, must not list a user's address by another name, and is warned of
-// where it divides a user or the two addresses of a host.
+// TestListedUsers checks the users that a program lists. They must be users of the file, and must not list a user's
+// address by another name. A warning describes a user, or a host's two addresses, that the list divides.
 func TestListedUsers(t *testing.T) {
 	book := declared(4, []string{"home", "10.0.0.1/32", "fd00::1/128"}, []string{"block", "10.0.1.0/24", "fd00:1::/64"})
 	nodes := Nodes{Names: []string{"a", "b", "c", "d"}, Dual: []bool{true, true, true, false}}
@@ -127,8 +128,8 @@ func TestListedUsers(t *testing.T) {
 	}
 }
 
-// A host that the declared users divide on their own is left to the warning about them. What a program divides besides
-// is reported all the same.
+// TestDividedByDeclaredUsers checks that a program's warning omits a host that the declared users divide themselves,
+// since their own warning describes it. Other hosts that the program divides are reported.
 func TestDividedByDeclaredUsers(t *testing.T) {
 	book := declared(3, []string{"half", "10.0.0.1/32"})
 	nodes := Nodes{Names: []string{"a", "b", "c"}, Dual: []bool{true, true, true}}

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// A descriptor is read and written in one way, and what is wrong is said.
+// TestParseSet_PrintsCanonicalForm checks that a descriptor is read to one canonical form, which is read as itself, and
+// that errors describe what is wrong.
 func TestParseSet_PrintsCanonicalForm(t *testing.T) {
 	for _, x := range []struct{ text, want, err string }{
 		{text: "10.0.1.7/24", want: "10.0.1.0/24"},
@@ -45,8 +46,8 @@ func TestParseSet_PrintsCanonicalForm(t *testing.T) {
 	}
 }
 
-// TestCheckDistinct_RejectsPartialOverlap: descriptors of two aggregates may nest, and then the narrower wins. Any
-// other overlap is an error, as is the same one twice.
+// TestCheckDistinct_RejectsPartialOverlap checks that descriptors of two aggregates may nest, and then the narrower
+// wins. Any other overlap is an error, as is the same one twice.
 func TestCheckDistinct_RejectsPartialOverlap(t *testing.T) {
 	for _, x := range []struct{ a, b, err string }{
 		{a: "10.0.0.0/8", b: "10.0.0.1"},
@@ -74,8 +75,9 @@ func TestCheckDistinct_RejectsPartialOverlap(t *testing.T) {
 	}
 }
 
-// The first two ambiguous descriptors of many are those that a comparison of each with each finds. As many prefixes as
-// there is room for need no comparison, and each narrower descriptor needs one with each: not the square of all.
+// TestAmbiguousAmongMany checks that descriptors of many are found ambiguous exactly if a comparison of all pairs finds
+// some. Prefixes, in any number, need no comparison with each other. A narrower descriptor needs one with every other,
+// so comparisons are fewer than all pairs.
 func TestAmbiguousAmongMany(t *testing.T) {
 	kinds := []string{"10.0.%d.0/24", "10.0.%d.1", "10.0.%d.1 tcp", "tcp dport %d", "10.0.%d.0/24 | 10.9.0.1", "dscp %d",
 		"to 10.0.%d.1"}

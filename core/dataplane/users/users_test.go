@@ -11,7 +11,7 @@ import (
 	"weir/core/unit"
 )
 
-// hosts is a book of 10.0.0.1 and fd00::1, 10.0.0.2 and fd00::2, and so on.
+// hosts returns a book of n hosts: 10.0.0.1 and fd00::1, 10.0.0.2 and fd00::2, and so on.
 func hosts(n int) *packet.Book {
 	b := packet.NewBook()
 	for i := range n {
@@ -24,7 +24,8 @@ func of(t *Table, src packet.Addr, version uint8) int32 {
 	return t.UserOf(&packet.Packet{Src: src, Version: version})
 }
 
-// Who is a user is as in P4-ABC §5.2 and its program: the longest prefix, else each source over both families.
+// TestTable_FindsUserByLongestPrefix checks that a packet's user is found as in P4-ABC §5.2 and its program: by the
+// longest prefix, otherwise by source over both families.
 func TestTable_FindsUserByLongestPrefix(t *testing.T) {
 	c := Config{Reference: 10 * unit.Kbps, Aggregates: []Aggregate{
 		{Key: "10.0.0.0/30", Value: 20 * unit.Kbps},
@@ -55,7 +56,7 @@ func TestTable_FindsUserByLongestPrefix(t *testing.T) {
 	if b = NewTable(hosts(6), &c); of(b, 6, 4) != 3 || of(b, 4, 6) != 3 || b.MaxUsers() != 4 {
 		t.Error("others do not share a user")
 	}
-	// where prefixes have all hosts, the reference rate of others is no measure of weights
+	// where prefixes cover all hosts, the reference rate of others does not scale the weights
 	c = Config{Reference: 1 * unit.Kbps, Aggregates: []Aggregate{{Key: "0.0.0.0/0", Value: 5e6},
 		{Key: "::/0", Value: 1e7}}}
 	if b = NewTable(hosts(6), &c); b.Weight(of(b, 1, 6)) != 2 || b.Weight(of(b, 1, 4)) != 1 {
@@ -72,8 +73,8 @@ func TestTable_FindsUserByLongestPrefix(t *testing.T) {
 	}
 }
 
-// CSFQ equation (3), by hand: K = 100 ms; 1000 bytes 10 ms after the start are
-// (1 − e^−0.1) · 8000/0.01 = 76,130.07; 10 ms later e^−0.1 of that is added to as much; of two at one time the
+// TestRate_FollowsCSFQEquation3 checks CSFQ equation (3), by hand, for K = 100 ms. 1000 bytes 10 ms after the start are
+// (1 − e^−0.1) · 8000/0.01 = 76,130.07; 10 ms later e^−0.1 of that is added to as much. Of two packets at one time the
 // second adds 8000/0.1.
 func TestRate_FollowsCSFQEquation3(t *testing.T) {
 	var r Rate
@@ -89,7 +90,7 @@ func TestRate_FollowsCSFQEquation3(t *testing.T) {
 	if got := r.DecayedValue(1120*unit.Millisecond, k); math.Abs(got-r.value/math.E) > 1e-6 {
 		t.Errorf("K later: %g of %g", got, r.value)
 	}
-	// a constant rate is found whatever the packets are, at 10 Mb/s and at 100 Gb/s: within e^−(T/K) and one packet
+	// a constant rate is found for any sizes of packets, at 10 Mb/s and at 100 Gb/s: within e^−(T/K) and one packet
 	for _, rate := range []float64{1e7, 1e11} {
 		for _, bits := range []float64{512, 12112} {
 			var r Rate

@@ -54,7 +54,7 @@ func TestOrderTracker_MatchesRFC4737Examples(t *testing.T) {
 	}
 }
 
-// TestSchedule_GroupsWatchesOfOnePeriod checks that watches of one period are due together, once, and those of others
+// TestSchedule_GroupsWatchesOfOnePeriod checks that watches of one period are due together, once, and watches of others
 // at their own times.
 func TestSchedule_GroupsWatchesOfOnePeriod(t *testing.T) {
 	var s Schedule
@@ -86,7 +86,7 @@ func TestSchedule_GroupsWatchesOfOnePeriod(t *testing.T) {
 	}
 }
 
-// TestReadPort_RefusesOtherQuantities: a quantity that no port has panics instead of counting packets.
+// TestReadPort_RefusesOtherQuantities checks that a quantity that no port has panics instead of counting packets.
 func TestReadPort_RefusesOtherQuantities(t *testing.T) {
 	var p tm.Port
 	for q := outcome.QueuePackets; q <= outcome.MessageBytes; q++ {

@@ -6,7 +6,7 @@ import (
 	"weir/core/unit"
 )
 
-// TestHeap_TakesEntriesInOrder: the heap gives entries in order, also when pushes fill the hole of a take.
+// TestHeap_TakesEntriesInOrder checks that the heap gives entries in order, also when pushes fill the hole of a take.
 func TestHeap_TakesEntriesInOrder(t *testing.T) {
 	random := unit.NewRandom(1, "heap")
 	var h Heap
@@ -33,7 +33,8 @@ func TestHeap_TakesEntriesInOrder(t *testing.T) {
 	}
 }
 
-// TestHeap_MoveKeepsOrder: Move changes one entry, forwards or backwards, and the order is right afterwards.
+// TestHeap_MoveKeepsOrder checks that Move changes one entry, forwards or backwards, and that the order is right
+// afterwards.
 func TestHeap_MoveKeepsOrder(t *testing.T) {
 	random := unit.NewRandom(1, "move")
 	for range 300 {

@@ -12,9 +12,9 @@ import (
 	"weir/core/unit"
 )
 
-// Ports are numbered at each node in the order of links, each direction is the fabric's link
-// 2·link + end; events reach both directions' links and ports, and no others; capacity is
-// what the rates of the measured part allow.
+// TestWiring_NumbersPortsAndAppliesEvents checks that ports are numbered at each node in the order of links, and that
+// each direction is the fabric's link 2·link + end. Events reach only the links and ports of both directions. The
+// capacity follows from the rates of the measured part.
 func TestWiring_NumbersPortsAndAppliesEvents(t *testing.T) {
 	n := &topology.Network{
 		Nodes: []topology.Node{{Name: "s", Switch: true}, {Name: "r", Switch: true}},

@@ -14,7 +14,7 @@ import (
 	"weir/internal/testkit/jobtest"
 )
 
-// writer writes traces, as et_def.proto has them.
+// writer writes traces in the format of et_def.proto.
 type writer struct{ b []byte }
 
 func (w *writer) number(field int, v uint64) {
@@ -28,7 +28,7 @@ func (w *writer) bytes(field int, data []byte) {
 	w.b = append(binary.AppendUvarint(w.b, uint64(len(data))), data...)
 }
 
-// attribute writes an attribute with a number of a type: 7 int32, 9 int64, 13 uint64, 27 bool.
+// attribute writes an attribute with the number v. kind is its type: 7 int32, 9 int64, 13 uint64, 27 bool.
 func (w *writer) attribute(name string, kind int, v uint64) {
 	var a writer
 	a.bytes(1, []byte(name))
@@ -92,7 +92,7 @@ func made(nodes ...string) []byte {
 	return out.b
 }
 
-// ring is the trace of a rank of an all-reduce of eight ranks, with nodes for each step.
+// ring returns the trace of one rank of an all-reduce among eight, with nodes for each step.
 func ring(rank int) []byte {
 	var nodes []string
 	id := 0
@@ -134,8 +134,9 @@ func end(t testing.TB, l *job.Listed) unit.Time {
 	return last
 }
 
-// TestReadTraces_RingTimesMatchHandCalculation: an all-reduce of 1 MiB as one node, and as messages of 131,072 B
-// between which a rank computes for 7 us, seven times: 14 transfers of 1,000 + ⌊0.02·131,071⌋ ns each.
+// TestReadTraces_RingTimesMatchHandCalculation checks an all-reduce of 1 MiB in two forms. One is a node; the other has
+// messages of 131,072 B between which a rank computes for 7 us, seven times. Its 14 transfers take 1,000 +
+// ⌊0.02·131,071⌋ ns each.
 func TestReadTraces_RingTimesMatchHandCalculation(t *testing.T) {
 	var whole, steps [][]byte
 	for rank := range 8 {
@@ -160,8 +161,8 @@ func TestReadTraces_RingTimesMatchHandCalculation(t *testing.T) {
 	}
 }
 
-// Nodes wait for what they depend on; those of the host and of the device do not wait for each other. A duration of 0
-// is 1 ns.
+// TestReadTraces_NodesWaitForDependencies checks that nodes wait for their dependencies. Nodes of the host and of the
+// device do not wait for each other. A duration of 0 is 1 ns.
 func TestReadTraces_NodesWaitForDependencies(t *testing.T) {
 	l, err := read(t, Options{}, made("1 4 10", "2 4 20 is_cpu_op=1", "3 4 0 1 2", "4 2 5 3", "5 1 0 4"))
 	if err != nil {
@@ -172,7 +173,8 @@ func TestReadTraces_NodesWaitForDependencies(t *testing.T) {
 	}
 }
 
-// Groups and dimensions say who takes part. Two of them at a time do not mix, nor do two of the same ranks.
+// TestReadTraces_GroupsSelectMembers checks that groups and dimensions select the members of an operation. Two
+// operations at one time do not mix, also among the same ranks.
 func TestReadTraces_GroupsSelectMembers(t *testing.T) {
 	for name, x := range map[string]struct {
 		o     Options
@@ -222,7 +224,8 @@ func TestReadTraces_GroupsSelectMembers(t *testing.T) {
 	}
 }
 
-// TestNumberTypes: integers of an attribute have the same meaning in each type that et_def.proto has for them.
+// TestNumberTypes checks that integers of an attribute have the same meaning in each type that et_def.proto has for
+// them.
 func TestNumberTypes(t *testing.T) {
 	write := func(name string, kind int, v int64) node {
 		var a writer
@@ -265,8 +268,8 @@ func TestNumberTypes(t *testing.T) {
 	}
 }
 
-// TestAttributesOfOtherTypes: a name of a group that is a number, and dimensions that are no list of bool, are refused:
-// without them an operation would be among all ranks.
+// TestAttributesOfOtherTypes checks that a group's name that is a number, and dimensions that are no list of bool, are
+// errors. Without them an operation would be among all ranks.
 func TestAttributesOfOtherTypes(t *testing.T) {
 	group := made("1 7 0 comm_type=0 comm_size=1")
 	var w writer
@@ -293,7 +296,7 @@ func TestAttributesOfOtherTypes(t *testing.T) {
 	}
 }
 
-// What is wrong with a trace, with rank and node.
+// TestReadTraces_ErrorsNameRankAndNode checks that errors about a trace name the rank, the node and what is wrong.
 func TestReadTraces_ErrorsNameRankAndNode(t *testing.T) {
 	one := made("1 4 10")
 	for name, x := range map[string]struct {
@@ -343,7 +346,7 @@ func TestReadTraces_ErrorsNameRankAndNode(t *testing.T) {
 	}
 }
 
-// TestParseDims_RejectsBadDimsAndGroups: sizes of dimensions and process groups.
+// TestParseDims_RejectsBadDimsAndGroups checks that wrong sizes of dimensions and wrong process groups are errors.
 func TestParseDims_RejectsBadDimsAndGroups(t *testing.T) {
 	if d, err := parseDims("4x2", 8); err != nil || fmt.Sprint(d) != "[4 2]" {
 		t.Error(d, err)
@@ -367,7 +370,7 @@ func TestParseDims_RejectsBadDimsAndGroups(t *testing.T) {
 	}
 }
 
-// Whatever is in a file, it gives a job or an error with its place.
+// FuzzReadTraces_GivesJobOrFormatError checks that any file gives a job or an error with its place.
 func FuzzReadTraces_GivesJobOrFormatError(f *testing.F) {
 	f.Add(ring(0)[:300])
 	f.Add(made("1 4 10", "2 7 0 1 comm_type=0 comm_size=100", "3 5 0 comm_size=1 comm_dst=1",

@@ -7,8 +7,8 @@ import (
 	"weir/core/unit"
 )
 
-// TestJob_AlignsIterationsToMultiples: members begin each iteration at a multiple of the time that they align to,
-// whenever the job began.
+// TestJob_AlignsIterationsToMultiples checks that members begin each iteration at a multiple of the time that they
+// align to, for any begin of the job.
 func TestJob_AlignsIterationsToMultiples(t *testing.T) {
 	for _, start := range []unit.Time{0, 7 * us, 50 * us} {
 		j, err := New(Config{Operation: AllReduce, Algorithm: Ring, Members: 4, Size: 10007, Iterations: 3, Compute: 10 * us,
@@ -29,9 +29,9 @@ func TestJob_AlignsIterationsToMultiples(t *testing.T) {
 	}
 }
 
-// With Align all members begin an iteration at one time, though some end the one before much later than others. An
-// iteration and what each member computes and communicates in it are those of a single iteration, however long the
-// period is: the waiting is in Waited alone.
+// TestAlignTogether checks that with Align all members begin an iteration at one time, although some end the previous
+// one much later than others. For any period, an iteration and each member's computing and communicating in it are as
+// in a single iteration. Only Waited has the waiting.
 func TestAlignTogether(t *testing.T) {
 	for name, c := range map[string]Config{
 		"straggler": {Operation: AllReduce, Members: 4, Size: 10007, Compute: 10 * us, Slow: map[int]float64{1: 17}},

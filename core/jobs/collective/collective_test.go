@@ -15,7 +15,7 @@ import (
 
 const us = unit.Microsecond
 
-// every are jobs of every kind and size.
+// every calls visit with jobs of every kind and size.
 func every(t *testing.T, visit func(t *testing.T, c Config)) {
 	for _, operation := range operations {
 		for _, algorithm := range Algorithms(operation) {
@@ -45,7 +45,7 @@ func every(t *testing.T, visit func(t *testing.T, c Config)) {
 	}
 }
 
-// some are a job, of an all-to-all with several at a time.
+// some calls visit with a job, and for an all-to-all also with several limits of messages in flight.
 func some(t *testing.T, c Config, visit func(t *testing.T, c Config)) {
 	one(t, c, visit)
 	if c.Operation == AllToAll {
@@ -61,7 +61,7 @@ func one(t *testing.T, c Config, visit func(t *testing.T, c Config)) {
 		func(t *testing.T) { visit(t, c) })
 }
 
-// set is whose contributions a block has, and how often.
+// set counts each member's contributions in a block.
 type set map[int]int
 
 func (s set) clone() set {
@@ -78,7 +78,7 @@ type mail struct {
 	tag      uint32
 }
 
-// carrying is a job that is carried out without time.
+// carrying is a job that runs without time.
 type carrying struct {
 	*testing.T
 	j     *Job
@@ -87,7 +87,8 @@ type carrying struct {
 	sizes map[mail]unit.Bytes
 }
 
-// carry carries out a job without time, in an order that chance decides, and moves what messages carry.
+// carry runs a job without time, in a random order, and moves the data of its messages. It returns the data of each
+// part, member and block.
 func carry(t *testing.T, j *Job, random *rand.Rand) [][][]set {
 	x := &carrying{T: t, j: j, sent: map[mail][]set{}, sizes: map[mail]unit.Bytes{}}
 	for range j.parts {
@@ -140,7 +141,7 @@ func carry(t *testing.T, j *Job, random *rand.Rand) [][][]set {
 	return x.has
 }
 
-// move does what an operation does to data; false: it has to wait for its message.
+// move applies an operation to the data. It returns false if the operation must wait for its message.
 func (x *carrying) move(m int, at job.Ref) bool {
 	op := x.j.Op(m, at)
 	if op.Kind == job.Calc {
@@ -180,7 +181,7 @@ func (x *carrying) move(m int, at job.Ref) bool {
 	return true
 }
 
-// begins reports whether a member has a contribution to a block in the beginning.
+// begins reports whether a member has a contribution to a block at the start.
 func begins(j *Job, m, b int) bool {
 	switch j.Operation {
 	case AllGather, Gather:
@@ -194,7 +195,7 @@ func begins(j *Job, m, b int) bool {
 	return true
 }
 
-// ends are who has a block of an all-to-all in the beginning, and in the end.
+// ends returns the members that have a block of an all-to-all at the start and at the end.
 func ends(j *Job, b int) (from, to int) {
 	if j.Algorithm == Direct {
 		return b / j.Members, b % j.Members
@@ -203,8 +204,8 @@ func ends(j *Job, b int) (from, to int) {
 	return b/(l*l*groups)*l + b%l, b/(l*l)%groups*l + b/l%l
 }
 
-// In the end every member has every contribution that it shall have, once, in whatever order operations are carried
-// out that the program allows.
+// TestEveryContributionOnce checks that at the end every member has each of its contributions once, for any order of
+// operations that the program allows.
 func TestEveryContributionOnce(t *testing.T) {
 	every(t, func(t *testing.T, c Config) {
 		if c.Operation == Pipeline {
@@ -266,7 +267,8 @@ func TestEveryContributionOnce(t *testing.T) {
 	})
 }
 
-// All members together send as many bytes and messages as the formulas say, over all iterations.
+// TestJob_SendsCountedBytesAndMessages checks that all members together send as many bytes and messages as the formulas
+// give, over all iterations.
 func TestJob_SendsCountedBytesAndMessages(t *testing.T) {
 	every(t, func(t *testing.T, c Config) {
 		c.Iterations, c.Buckets = 2, 2
@@ -295,7 +297,7 @@ func TestJob_SendsCountedBytesAndMessages(t *testing.T) {
 	})
 }
 
-// model is 400 Gb/s with 1 us.
+// model returns a network of 400 Gb/s with a latency of 1 us.
 func model() loggops.Model {
 	return loggops.Model{Latency: us, Costs: job.Costs{ByteGap: 20, Eager: 1 << 50}}
 }
@@ -310,8 +312,8 @@ func runJob(t *testing.T, c Config) job.Outcome {
 	return jobtest.RunJob(t, model(), j, job.Watch{})
 }
 
-// What the given files say by operations the generators say by formula: rings of eight with 8 MiB that are reduced at
-// 51.2 GB/s take 450,954 ns, and four stages with six batches 965,913 ns.
+// TestLikeGiven checks that the generators give the same times as the given files with the same operations. A ring of
+// eight with 8 MiB that are reduced at 51.2 GB/s takes 450,954 ns, and four stages with six batches 965,913 ns.
 func TestLikeGiven(t *testing.T) {
 	r := runJob(t, Config{Operation: AllReduce, Members: 8, Size: 8 << 20, Reduce: 409600 * unit.Mbps})
 	if got := r.Operations[0].End; got != 450954*unit.Nanosecond {
@@ -325,8 +327,9 @@ func TestLikeGiven(t *testing.T) {
 	}
 }
 
-// Who sends to one at a time waits for each message; who sends to two has one on its way while the NIC has the other.
-// That many are under way, and no limit is one that all are below.
+// TestAtOnce checks the limit of messages in flight of an all-to-all. With a limit of one, a member waits for each
+// message. With two, one is on its way while the NIC has the other. A limit that is never reached is the same as no
+// limit.
 func TestAtOnce(t *testing.T) {
 	const n, block = 8, 50001
 	const wire = 1000 * unit.Nanosecond // (block−1)·G
@@ -344,8 +347,8 @@ func TestAtOnce(t *testing.T) {
 	}
 }
 
-// Stages compute so many batches forward and back: the last stage is never idle between, and the first waits for the
-// way there and back.
+// TestPipelineBack checks a pipeline with batches forward and back. The last stage is never idle between batches, and
+// the first waits for the way there and back.
 func TestPipelineBack(t *testing.T) {
 	const f, b, n, m = 100 * us, 200 * us, 4, 8
 	r := runJob(t, Config{Operation: Pipeline, Members: n, Size: 1000, Batches: m, Forward: f, Backward: b})
@@ -361,8 +364,9 @@ func TestPipelineBack(t *testing.T) {
 	}
 }
 
-// Iterations follow each other: computing, then communicating. What computes in buckets communicates meanwhile, and
-// only what is left is exposed. A straggler makes all wait.
+// TestJob_IterationsComputeThenCommunicate checks that iterations follow each other, and that each computes and then
+// communicates. With buckets, a computed bucket communicates during further computing, and only the rest is exposed. A
+// straggler makes all members wait.
 func TestJob_IterationsComputeThenCommunicate(t *testing.T) {
 	c := Config{Operation: AllReduce, Members: 4, Size: 4 << 20, Iterations: 3, Compute: 400 * us}
 	alone := runJob(t, Config{Operation: AllReduce, Members: 4, Size: 4 << 20}).Operations[0].End
@@ -390,7 +394,8 @@ func TestJob_IterationsComputeThenCommunicate(t *testing.T) {
 	}
 }
 
-// Chunks go through a chain one behind the other, so that it takes n−1+k of their times, not k·(n−1).
+// TestJob_ChunksPassChainPipelined checks that chunks pass a chain one behind the other: it takes n−1+k of their times,
+// not k·(n−1).
 func TestJob_ChunksPassChainPipelined(t *testing.T) {
 	const n, k = 5, 8
 	r := runJob(t, Config{Operation: Broadcast, Members: n, Size: k << 20, Chunks: k})
@@ -400,7 +405,8 @@ func TestJob_ChunksPassChainPipelined(t *testing.T) {
 	}
 }
 
-// Channels at NICs of their own share the time.
+// TestJob_ChannelsUseEachNIC checks that two channels with a NIC each take half the time of one channel. With one NIC
+// they take the same time.
 func TestJob_ChannelsUseEachNIC(t *testing.T) {
 	one := runJob(t, Config{Operation: AllReduce, Members: 8, Size: 64 << 20}).Operations[0].End
 	two := runJob(t, Config{Operation: AllReduce, Members: 8, Size: 64 << 20, Channels: 2}).Operations[0].End
@@ -410,7 +416,8 @@ func TestJob_ChannelsUseEachNIC(t *testing.T) {
 	}
 }
 
-// What cannot be is refused, with the key that is wrong.
+// TestNew_RejectsBadConfigByKey checks that the error about an impossible configuration has the wrong key and what is
+// allowed.
 func TestNew_RejectsBadConfigByKey(t *testing.T) {
 	for name, x := range map[string]struct {
 		c   Config
@@ -439,8 +446,8 @@ func TestNew_RejectsBadConfigByKey(t *testing.T) {
 	}
 }
 
-// TestFrontier_FollowsLargeRingLazily: a ring of 8,192 members with 134,201,344 messages is there at once, and
-// following it takes memory for those that are under way.
+// TestFrontier_FollowsLargeRingLazily checks that a ring of 8,192 members with 134,201,344 messages is built at once.
+// Following it takes memory only for messages in flight.
 func TestFrontier_FollowsLargeRingLazily(t *testing.T) {
 	j, err := New(Config{Operation: AllReduce, Members: 8192, Size: 32 << 20})
 	if err != nil || j.CountMessages() != 134201344 {
@@ -476,8 +483,9 @@ func ExampleNew() {
 	// halving and doubling is among 2, 4, 8, … members, not 6
 }
 
-// Under 1F1B stage m of n has n−m batches under way at most, and under GPipe all of them; both take (batches + n − 1)
-// times a batch forward and back where messages take no time, as GPipe's analysis has it (§3.2 there).
+// TestJob_PipelineSchedulesBoundOpenBatches checks that under 1F1B stage m of n has at most n−m batches in flight, and
+// under GPipe all of them. Where messages take no time, both take (batches + n − 1) times a batch forward and back, as
+// in GPipe's analysis (§3.2 there).
 func TestJob_PipelineSchedulesBoundOpenBatches(t *testing.T) {
 	const stages, batches = 4, 7
 	for _, schedule := range Algorithms(Pipeline) {
@@ -516,7 +524,7 @@ func TestJob_PipelineSchedulesBoundOpenBatches(t *testing.T) {
 	}
 }
 
-// TestSlowReduces: a straggler reduces more slowly, too, and all wait for it.
+// TestSlowReduces checks that a straggler reduces more slowly, too, and that all wait for it.
 func TestSlowReduces(t *testing.T) {
 	c := Config{Operation: AllReduce, Members: 4, Size: 4 << 20, Reduce: 400 * unit.Gbps}
 	even := runJob(t, c)

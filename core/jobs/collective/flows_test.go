@@ -7,8 +7,8 @@ import (
 	"weir/core/unit"
 )
 
-// Patarasu and Yuan, 2009, §4: 2(n−1) steps of size/n. A host sends what it has: its own share, and
-// what has arrived by the transfers that its own comes after.
+// TestFlowsRing checks Patarasu and Yuan, 2009, §4: a ring has 2(n−1) steps of size/n. A host sends its own share
+// first, and then shares from the transfers on which its own transfers depend.
 func TestFlowsRing(t *testing.T) {
 	for n := 2; n <= 17; n++ {
 		t.Run(fmt.Sprint(n, " nodes"), func(t *testing.T) {
@@ -37,13 +37,13 @@ func list(algorithm string, n int, size unit.Bytes) (all []transfer, err error) 
 	return all, err
 }
 
-// checkRing fails unless every host of a ring hears every share of every host.
+// checkRing fails unless every host of a ring receives every share of every host.
 func checkRing(t *testing.T, n int, size unit.Bytes) {
 	steps, err := list(Ring, n, size)
 	if err != nil || len(steps) != 2*n*(n-1) {
 		t.Fatalf("%d steps, %v", len(steps), err)
 	}
-	// has[h][share] is whose values of the share host h has summed up.
+	// has[h][share] is the set of hosts with values in host h's sum of the share.
 	has := make([][]map[int]bool, n)
 	sizes := make([]unit.Bytes, n)
 	for h := range n {
@@ -85,7 +85,7 @@ func checkRing(t *testing.T, n int, size unit.Bytes) {
 	}
 }
 
-// The transfers of a tree make every host hear all bytes of every host.
+// TestFlowsTree checks that the transfers of a tree bring all bytes of every host to every host.
 func TestFlowsTree(t *testing.T) {
 	for n := 2; n <= 17; n++ {
 		t.Run(fmt.Sprint(n, " nodes"), func(t *testing.T) { checkTree(t, n) })

@@ -25,9 +25,9 @@ func runOn(t *testing.T, m loggops.Model, c Config, visit func(s job.Span)) unit
 	return o.Operations[0].End
 }
 
-// TestClosedForms: operations among 16 members with 16 MiB at 400 Gb/s and 1 us have the times of their formulas, in
-// ns: a block takes wire(block) = ⌊(block − 1)·0.02⌋, and each step a latency of 1000. Where one member receives from
-// all, or sends to all, its NIC has 15 blocks after each other.
+// TestClosedForms checks that operations among 16 members with 16 MiB at 400 Gb/s and 1 us have the times of their
+// formulas, in ns. A block takes wire(block) = ⌊(block − 1)·0.02⌋, and each step a latency of 1000. Where one member
+// receives from all, or sends to all, its NIC has 15 blocks after each other.
 func TestClosedForms(t *testing.T) {
 	const size, latency = 16 << 20, 1000
 	wire := func(size int) int { return (size - 1) * 20 / 1000 }
@@ -61,8 +61,9 @@ func TestClosedForms(t *testing.T) {
 	}
 }
 
-// No NIC receives faster than its rate: before its last receive ends, a latency, an overhead and the bytes of all of
-// its messages but their first ones have passed. With receive: free a gather is faster.
+// TestReceivesAtRate checks that no NIC receives faster than its rate. Before its last receive ends, a latency, an
+// overhead and the time of all of its messages' bytes but their first ones have passed. With receive: free a gather is
+// faster.
 func TestReceivesAtRate(t *testing.T) {
 	m := model()
 	m.Overhead, m.Gap = 500*unit.Nanosecond, 300*unit.Nanosecond
@@ -96,7 +97,7 @@ func TestReceivesAtRate(t *testing.T) {
 	}
 }
 
-// treeTime is how long a double tree of members takes with 16 MiB, relative to 2·S/B: each member sends and receives
+// treeTime returns the time of a double tree of members with 16 MiB, relative to 2·S/B: each member sends and receives
 // all data twice (Sanders, Speck and Träff, 2009).
 func treeTime(t *testing.T, free bool, eager unit.Bytes, members, channels, chunks int) float64 {
 	t.Helper()
@@ -108,10 +109,10 @@ func treeTime(t *testing.T, free bool, eager unit.Bytes, members, channels, chun
 	return took.Seconds() / (2 * size * 20e-12)
 }
 
-// checkTrees holds double trees to 1.1 of their bound with 64 chunks or more (128 for more than 32 members: their trees
-// are deeper), and to no more time with more chunks than with fewer, but for the latency of the last chunk up and down,
-// which shorter chunks do not cover. With receive: free, where receivers do not slow their senders down,
-// that is from 64 chunks on.
+// checkTrees checks that double trees take at most 1.1 of their bound with 64 chunks or more (128 for more than 32
+// members: their trees are deeper). More chunks must not take longer than fewer, except for the latency of the last
+// chunk up and down, which shorter chunks do not cover. With receive: free, where receivers do not slow their senders
+// down, that is from 64 chunks on.
 func checkTrees(t *testing.T, members, channels, chunks []int) {
 	t.Helper()
 	for _, form := range []struct {

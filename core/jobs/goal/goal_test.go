@@ -30,11 +30,12 @@ func read(t testing.TB, name string) *job.Listed {
 	return l
 }
 
-// good are the files of testdata that can be read.
+// good lists the files of testdata that can be read.
 var good = []string{"ring_allreduce_8.goal", "pipeline_4x6.goal", "straggler_5.goal", "deadlock_2.goal",
 	"deadlock_tag.goal", "cycle.goal"}
 
-// A file is the same job after text → binary → text, and text is written as it was read but for its layout.
+// TestRoundTrip checks that a file is the same job after text → binary → text. Text is written as it was read except
+// for its layout.
 func TestRoundTrip(t *testing.T) {
 	for _, name := range good {
 		t.Run(name, func(t *testing.T) {
@@ -65,7 +66,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// The binary form byte by byte, worked out by hand: magic, ranks, cpu and nic, places; then two ranks.
+// TestBinaryLayout checks the binary form byte by byte, calculated by hand: magic, ranks, cpu and nic, places; then two
+// ranks.
 func TestBinaryLayout(t *testing.T) {
 	l, err := ReadJob([]byte("num_ranks 2\nrank 0 {\na: calc 7 cpu 3\nb: send 300b to 1 tag 5 cpu 1 nic 2\n"+
 		"b requires a\n}\nrank 1 {\nrecv 300b from -1 tag -1\n}\n"), "x")
@@ -98,7 +100,7 @@ func TestBinaryLayout(t *testing.T) {
 	}
 }
 
-// What is wrong with a text, with its place and what is allowed.
+// TestTextErrors checks that errors about a text have its place, what is wrong and what is allowed.
 func TestTextErrors(t *testing.T) {
 	const head = "num_ranks 2\nrank 0 {\n"
 	for text, want := range map[string]string{
@@ -141,7 +143,7 @@ func TestTextErrors(t *testing.T) {
 	}
 }
 
-// TestGivenErrors: the given files that are wrong: the line is counted from 1.
+// TestGivenErrors checks the errors about the given files that are wrong. Lines are counted from 1.
 func TestGivenErrors(t *testing.T) {
 	for name, want := range map[string]string{
 		"syntax_error.goal":    `syntax_error.goal:4:15: "to" behind the size 4096; b is expected: 4096b`,
@@ -159,7 +161,8 @@ func TestGivenErrors(t *testing.T) {
 	}
 }
 
-// What the grammar allows: comments, no labels, ends of lines of Windows, empty ranks, any source and tag.
+// TestTextAllowed checks what the grammar allows: comments, no labels, line ends of Windows, empty ranks, any source
+// and tag.
 func TestTextAllowed(t *testing.T) {
 	l, err := ReadJob([]byte("// c\r\n\r\nnum_ranks 2\r\n/* more\r\nlines */\r\nrank 0 {\r\n}\r\nrank 1 {\r\n"+
 		"\tcalc 5\r\n  x1_ : recv 0b from -1 tag -1 nic 9\r\ny: calc 1\r\ny irequires x1_\r\ny requires x1_\r\n"+
@@ -181,7 +184,7 @@ func TestTextAllowed(t *testing.T) {
 	}
 }
 
-// What is wrong with a file in binary form.
+// TestBinaryErrors checks that errors about a file in binary form have its place and what is wrong.
 func TestBinaryErrors(t *testing.T) {
 	var b bytes.Buffer
 	if err := writeBinary(&b, read(t, "straggler_5.goal")); err != nil {
@@ -224,7 +227,8 @@ func TestBinaryErrors(t *testing.T) {
 	}
 }
 
-// Whatever is in a file, it gives a job that can be written and read back as the same, or an error with its place.
+// FuzzReadJob_RoundTripsOrFormatError checks that any file gives an error with its place, or a job that can be written
+// and read back as the same.
 func FuzzReadJob_RoundTripsOrFormatError(f *testing.F) {
 	for _, name := range good {
 		data, err := os.ReadFile("testdata/" + name)
@@ -275,7 +279,7 @@ func ExampleReadJob() {
 	// y.goal:3:9: the time in ns is "x"; a number from 0 to 1000000000000000 is allowed
 }
 
-// TestNoWait: a job that waits for a time cannot be written.
+// TestNoWait checks that a job that waits for a time cannot be written.
 func TestNoWait(t *testing.T) {
 	j, err := collective.New(collective.Config{Operation: collective.AllReduce, Algorithm: collective.Ring, Members: 2,
 		Size: 1000, Align: unit.Microsecond})

@@ -6,7 +6,8 @@ import (
 	"weir/core/unit"
 )
 
-// Operations are found with the time at which they began, each once, whether few are under way or many.
+// TestBeginTimes_TakesEachBeginOnce checks that operations are found with the time of their begin, each once, while few
+// are in flight or many.
 func TestBeginTimes_TakesEachBeginOnce(t *testing.T) {
 	random := unit.NewRandom(1, "flying")
 	var f beginTimes

@@ -8,7 +8,8 @@ import (
 	"weir/core/unit"
 )
 
-// built makes a job of one rank whose operations come after others: "1>0" after its end, "1~0" after its beginning.
+// built returns a job of one rank with n operations. A dependency "1>0" is after the end of operation 0, and "1~0"
+// after its begin.
 func built(n int, deps ...string) *Listed {
 	b := NewBuilder("x")
 	b.BeginRank()
@@ -27,7 +28,8 @@ func built(n int, deps ...string) *Listed {
 	return b.Build()
 }
 
-// A frontier lets operations begin as what they come after ends, or begins, forwards and backwards.
+// TestFrontier_OpensOperationsInOrder checks that a frontier lets operations begin when their dependencies end, or
+// begin, forwards and backwards.
 func TestFrontier_OpensOperationsInOrder(t *testing.T) {
 	f := NewFrontier(built(5, "1>0", "2~0", "0>4", "3>1", "3>2", "3>1"), 0)
 	f.Begin()
@@ -53,7 +55,7 @@ func TestFrontier_OpensOperationsInOrder(t *testing.T) {
 	}
 }
 
-// windowed is a program of two lanes, of which the second has a window.
+// windowed is a program of two lanes. The second has a window.
 type windowed struct{ n, window int }
 
 func (windowed) Ranks() int               { return 1 }
@@ -73,7 +75,8 @@ func (w windowed) After(_ int, at Ref, to []Dep) []Dep {
 	return to
 }
 
-// A lane with a window keeps so many operations, and all are carried out in an order that the program allows.
+// TestFrontier_WindowKeepsProgramOrder checks that a lane keeps as many operations as its window, and that all run in
+// an order that the program allows.
 func TestFrontier_WindowKeepsProgramOrder(t *testing.T) {
 	for _, window := range []int{1, 2, 3, 7, 100} {
 		t.Run(fmt.Sprint(window), func(t *testing.T) {
@@ -101,7 +104,7 @@ func TestFrontier_WindowKeepsProgramOrder(t *testing.T) {
 	}
 }
 
-// Circles are named with their lines, from the first operation on.
+// TestListed_CheckNamesCircles checks that circles are reported with their lines, from the first operation on.
 func TestListed_CheckNamesCircles(t *testing.T) {
 	for name, x := range map[string]struct {
 		job  *Listed
@@ -129,7 +132,7 @@ func TestListed_CheckNamesCircles(t *testing.T) {
 	}
 }
 
-// pair makes a job of ranks with one operation each line: "0 send 1 5" is of rank 0, to rank 1, with tag 5.
+// pair returns a job of ranks with one operation each line: "0 send 1 5" is rank 0's, to rank 1, with tag 5.
 func pair(ranks int, lines ...string) *Listed {
 	b := NewBuilder("x")
 	for r := range ranks {
@@ -154,7 +157,8 @@ func pair(ranks int, lines ...string) *Listed {
 	return b.Build()
 }
 
-// Messages without a partner are named with rank, line, tag, and what the other side has.
+// TestListed_CheckNamesMissingPartners checks that messages without a partner are reported with rank, line, tag, and
+// what the other side has. So are messages with different sizes on both sides. The number of faults is limited.
 func TestListed_CheckNamesMissingPartners(t *testing.T) {
 	for name, x := range map[string]struct {
 		lines []string

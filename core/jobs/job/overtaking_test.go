@@ -8,8 +8,8 @@ import (
 	"weir/core/unit"
 )
 
-// In whatever order messages arrive, those of a route with several are delivered in the order in which they were sent,
-// each once. Others are delivered at once.
+// TestOrdering_DeliversInSendOrder checks that for any order of arrival, messages of a route with several are delivered
+// in the order in which they were sent, each once. Others are delivered at once.
 func TestOrdering_DeliversInSendOrder(t *testing.T) {
 	b := NewBuilder("x")
 	b.BeginRank()
@@ -51,7 +51,7 @@ func TestOrdering_DeliversInSendOrder(t *testing.T) {
 	}
 }
 
-// TestNoOvertaking: without two messages on a route ranks have no ordering.
+// TestNoOvertaking checks that ranks have no ordering without two messages on a route.
 func TestNoOvertaking(t *testing.T) {
 	b := NewBuilder("x")
 	b.BeginRank()

@@ -22,7 +22,7 @@ func (p rotating) Op(rank int, at Ref) Op {
 	return Op{Kind: Send, Peer: int32((rank + int(at.Op)/2 + 1) % p.ranks)}
 }
 
-// alternating is rotating with iterations of so many operations.
+// alternating is rotating with iterations of a number of operations.
 type alternating struct{ rotating }
 
 func (p alternating) Each(int, int) int { return p.each }
@@ -41,8 +41,9 @@ func listed(words ...string) *Listed {
 	return b.Build()
 }
 
-// TestVisitSends_VisitsPairsOnceInOrder: each pair of ranks is visited once, by its first send, in the order of ranks
-// and operations. A visit can leave the rest of a rank out, and operations that were not examined are reported.
+// TestVisitSends_VisitsPairsOnceInOrder checks that each pair of ranks is visited once, by its first send, in the order
+// of ranks and operations. A visit can leave the rest of a rank out, and operations that were not examined are
+// reported.
 func TestVisitSends_VisitsPairsOnceInOrder(t *testing.T) {
 	for _, x := range []struct {
 		name  string

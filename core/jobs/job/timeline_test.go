@@ -11,7 +11,7 @@ import (
 	"weir/core/unit"
 )
 
-// network is an ideal one of 8 Gb/s and 1 us, on which messages cost processors nothing, and a send is over when its
+// network returns an ideal network of 8 Gb/s and 1 us. Messages take no processor time, and a send ends when its
 // message has been received.
 func network() loggops.Model {
 	return loggops.Model{Latency: unit.Microsecond, Costs: job.Costs{ByteGap: unit.Nanosecond, Eager: -1}}
@@ -43,8 +43,9 @@ func shown(all []job.Stretch) string {
 	return b.String()
 }
 
-// Of two ranks that exchange what they have computed, the slow one never waits: the other one's send waits for it,
-// which has posted no receive, and then that one for what it sends, whose bytes its NIC takes in the end.
+// TestTimeline_RowsMatchHandCalculation checks the rows of two ranks that exchange what they have computed. The slow
+// one never waits. The fast one's send waits until the slow one has posted its receive. Then the fast one waits for the
+// slow one's message, until its NIC receives the bytes.
 func TestTimeline_RowsMatchHandCalculation(t *testing.T) {
 	line, o := carriedOut(t, collective.Config{Operation: collective.ReduceScatter, Members: 2, Size: 2002,
 		Iterations: 2, Compute: 10 * unit.Microsecond, Slow: map[int]float64{1: 1.5}}, nil)
@@ -67,8 +68,8 @@ func TestTimeline_RowsMatchHandCalculation(t *testing.T) {
 	}
 }
 
-// What ranks do fills their time without a gap, and computing is what the outcome says: with parts of data that are
-// computed while others go, stragglers, and reducing.
+// TestTimelineTiles checks that a rank's stretches fill its time without a gap, and that its computing is the same as
+// in the outcome. Jobs have buckets that are computed while others are sent, stragglers, and reducing.
 func TestTimelineTiles(t *testing.T) {
 	for _, c := range []collective.Config{
 		{Operation: collective.AllReduce, Members: 6, Size: 60000, Iterations: 3, Buckets: 4, Channels: 2, Chunks: 2,
@@ -109,8 +110,8 @@ func TestTimelineTiles(t *testing.T) {
 	}
 }
 
-// A bound leaves nothing wrong before the time at which it cuts, and says how much is not there. Ranks and times that
-// nobody asked for are not kept.
+// TestTimelineBound checks that a bounded timeline is right before the time of its cut, and counts what it leaves out.
+// Only the requested ranks and times are kept.
 func TestTimelineBound(t *testing.T) {
 	c := collective.Config{Operation: collective.AllReduce, Members: 4, Size: 4000, Iterations: 5,
 		Compute: 2 * unit.Microsecond, Slow: map[int]float64{1: 1.7}}

@@ -14,7 +14,7 @@ import (
 
 const ns = unit.Nanosecond
 
-// given is the model of the given files: L 1000, o, g and O 0, G 0.02 (400 Gb/s), all eager.
+// given returns the model of the given files: L 1000, o, g and O 0, G 0.02 (400 Gb/s), all eager.
 func given() loggops.Model {
 	return loggops.Model{Latency: 1000 * ns, Costs: job.Costs{ByteGap: 20 * unit.Picosecond, Eager: 1 << 40}}
 }
@@ -52,7 +52,7 @@ func ends(t testing.TB, l job.Program, m loggops.Model) (out []int64) {
 	return out
 }
 
-// TestModel_MatchesLogGOPSim: when the ranks of the given files end, in ns. LogGOPSim gives the same.
+// TestModel_MatchesLogGOPSim checks when the ranks of the given files end, in ns. LogGOPSim gives the same.
 func TestModel_MatchesLogGOPSim(t *testing.T) {
 	for name, want := range map[string][]int64{
 		"ring_allreduce_8.goal": {450954, 450954, 450954, 450954, 450954, 450954, 450954, 450954},
@@ -71,8 +71,9 @@ func TestModel_MatchesLogGOPSim(t *testing.T) {
 // forms are the model's forms, by the value of receive.
 var forms = map[string]bool{"nic": false, "free": true}
 
-// With all on one processor sends wait for what computes. With receive: nic what becomes ready at one time goes as in
-// LogGOPSim, sends before computing; with receive: free in the order of the file.
+// TestOneProcessor checks that with all operations on one processor sends wait for computing. With receive: nic,
+// operations that become ready at one time run as in LogGOPSim, sends before computing. With receive: free they run in
+// the order of the file.
 func TestOneProcessor(t *testing.T) {
 	data, err := os.ReadFile("../goal/testdata/pipeline_4x6.goal")
 	if err != nil {
@@ -100,7 +101,8 @@ func TestOneProcessor(t *testing.T) {
 	}
 }
 
-// Each parameter, worked out by hand: a message of 101 B from rank 0 to rank 1, and another one behind it.
+// TestModel_CostsMatchHandCalculation checks each parameter by hand, for a message of 101 B from rank 0 to rank 1, and
+// another one behind it.
 func TestModel_CostsMatchHandCalculation(t *testing.T) {
 	const two = "num_ranks 2\nrank 0 {\ns: send 101b to 1\nr: send 101b to 1 tag 1\nd: calc 1 cpu 9\nd requires s\n}\n" +
 		"rank 1 {\na: recv 101b from 0\nb: recv 101b from 0 tag 1\n}\n"
@@ -110,17 +112,17 @@ func TestModel_CostsMatchHandCalculation(t *testing.T) {
 		nic, free string
 	}{
 		"latency": {loggops.Model{Latency: 7 * ns, Costs: job.Costs{Eager: 1000}}, "[1 7]", "[1 7]"},
-		// the processor of rank 0 is free at 5 and 10; the second message comes at 10, and takes 5 more
+		// the processor of rank 0 is free at 5 and 10; the second message arrives at 10, and takes 5 more
 		"overhead": {loggops.Model{Costs: job.Costs{Overhead: 5 * ns, Eager: 1000}}, "[10 15]", "[10 15]"},
 		// 100 B more than the first take 200: free at 200 and 400. With nic the first byte arrives when the send begins,
 		// so the second message is received by 400; with free it arrives then, and is received by 600.
 		"overhead a byte": {loggops.Model{Costs: job.Costs{PerByte: 2 * ns, Eager: 1000}}, "[400 400]", "[400 600]"},
-		// the NIC sends at 0 and 30, and receives one of 0 until 30, and the second from then on. With nic a receive ends
-		// when its message begins to hold the NIC, with free when it no longer does.
+		// the NIC sends at 0 and 30. It receives the first message from 0 to 30, and the second from then on. With nic a
+		// receive ends when its message begins to hold the NIC, with free when it no longer does.
 		"gap": {loggops.Model{Costs: job.Costs{Gap: 30 * ns, Eager: 1000}}, "[30 30]", "[30 60]"},
 		// 300 for each; the second begins at 300
 		"gap a byte": {loggops.Model{Costs: job.Costs{ByteGap: 3 * ns, Eager: 1000}}, "[300 600]", "[300 600]"},
-		// not eager: s is over when a is, at 7; d after it
+		// not eager: s ends when a does, at 7, and d follows
 		"rendezvous": {loggops.Model{Latency: 7 * ns, Costs: job.Costs{Eager: 100}}, "[8 7]", "[8 7]"},
 		// With nic the messages arrive at 1010 and 1230, each holds the processor for 210 and the NIC for 220.
 		"all": {loggops.Model{Latency: 1000 * ns, Costs: job.Costs{Overhead: 10 * ns, PerByte: ns, Gap: 20 * ns,
@@ -137,8 +139,8 @@ func TestModel_CostsMatchHandCalculation(t *testing.T) {
 	}
 }
 
-// The NIC and the processor that a message holds have the numbers of its send; two NICs receive at the same time, and
-// one processor does not. L 1000, G 1: 1001 B hold them for 1000.
+// TestTwoNICs checks that a message holds the NIC and the processor with the numbers of its send. Two NICs receive at
+// the same time, and one processor does not. With L 1000 and G 1, 1001 B hold them for 1000.
 func TestTwoNICs(t *testing.T) {
 	const text = "num_ranks 3\nrank 0 {\nrecv 1001b from 1\nrecv 1001b from 2%s\n}\n" +
 		"rank 1 {\nsend 1001b to 0\n}\nrank 2 {\nsend 1001b to 0%s\n}\n"
@@ -153,9 +155,9 @@ func TestTwoNICs(t *testing.T) {
 	}
 }
 
-// TestOrderOfTwoNICs: messages with the same sender, receiver and tag are received in the order in which they are sent,
-// though a short one has another NIC and arrives first: at 1010 with L 1000 and G 1, and the long one at 2000. Sizes
-// are compared, so a wrong order is an error of the run.
+// TestOrderOfTwoNICs checks that messages with the same sender, receiver and tag are received in the order in which
+// they are sent. A short one has another NIC and arrives first: at 1010 with L 1000 and G 1, and the long one at 2000.
+// Sizes are compared, so a wrong order is an error of the run.
 func TestOrderOfTwoNICs(t *testing.T) {
 	const text = "num_ranks 2\nrank 0 {\nsend 1001b to 1 tag 5\nsend 11b to 1 tag 5 cpu 1 nic 1\nsend 7b to 1 tag 6\n}\n" +
 		"rank 1 {\na: recv 1001b from 0 tag 5\nb: recv 11b from 0 tag 5\nb requires a\nrecv 7b from 0 tag 6\n}\n"
@@ -175,7 +177,7 @@ func TestOrderOfTwoNICs(t *testing.T) {
 	}
 }
 
-// TestWholeNanoseconds: products are rounded down to whole nanoseconds.
+// TestWholeNanoseconds checks that products are rounded down to whole nanoseconds.
 func TestWholeNanoseconds(t *testing.T) {
 	c := job.Costs{ByteGap: 20}
 	for size, want := range map[unit.Bytes]unit.Time{0: 0, 1: 0, 50: 0, 51: ns, 64: ns, 1048576: 20971 * ns} {
@@ -187,7 +189,7 @@ func TestWholeNanoseconds(t *testing.T) {
 	}
 }
 
-// What never runs is said with place and rank.
+// TestModel_DeadlockNamesPlaceAndRank checks that the description of a deadlock has place and rank of what never runs.
 func TestModel_DeadlockNamesPlaceAndRank(t *testing.T) {
 	for name, want := range map[string]string{
 		"deadlock_2.goal": "4 operations of 2 of 2 ranks never run\n" +
@@ -210,7 +212,8 @@ func TestModel_DeadlockNamesPlaceAndRank(t *testing.T) {
 	}
 }
 
-// Receives of any rank or tag take what comes first, and a message takes the receive that was posted first.
+// TestModel_WildcardReceivesTakeFirstMessage checks that receives of any rank or tag take the first message that
+// arrives, and that a message takes the receive that was posted first.
 func TestModel_WildcardReceivesTakeFirstMessage(t *testing.T) {
 	l := parse(t, "num_ranks 3\nrank 0 {\nw: calc 500\ns: send 1b to 2 tag 4\ns requires w\n}\n"+
 		"rank 1 {\ns: send 1b to 2 tag 9\n}\nrank 2 {\na: recv 1b from -1 tag -1\nc: calc 10 cpu 1\nc requires a\n"+
@@ -229,7 +232,8 @@ func TestModel_WildcardReceivesTakeFirstMessage(t *testing.T) {
 	}
 }
 
-// What computes is counted once, however many processors do; the rest until a rank's end is exposed.
+// TestModel_CountsComputingOnce checks that computing is counted once, on any number of processors. The rest until a
+// rank's end is exposed.
 func TestModel_CountsComputingOnce(t *testing.T) {
 	r, _, err := given().Run(read(t, "straggler_5.goal"), job.Watch{})
 	if err != nil {
@@ -248,7 +252,7 @@ func TestModel_CountsComputingOnce(t *testing.T) {
 	}
 }
 
-// TestTooLong: a time without end is an error.
+// TestTooLong checks that a time without end is an error.
 func TestTooLong(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("num_ranks 1\nrank 0 {\n")

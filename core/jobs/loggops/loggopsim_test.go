@@ -14,7 +14,7 @@ import (
 	"weir/core/unit"
 )
 
-// schedule is a GOAL text while a test writes it.
+// schedule builds a GOAL text.
 type schedule struct {
 	ranks []strings.Builder
 	count int
@@ -22,7 +22,7 @@ type schedule struct {
 
 func newSchedule(n int) *schedule { return &schedule{ranks: make([]strings.Builder, n)} }
 
-// add writes an operation of a rank that comes after others, and returns its label.
+// add writes an operation of a rank that follows others, and returns its label.
 func (s *schedule) add(rank int, what string, after ...string) string {
 	s.count++
 	label := fmt.Sprintf("l%d", s.count)
@@ -49,7 +49,8 @@ func (s *schedule) String() string {
 	return text
 }
 
-// reduction is over a binomial tree to rank 0: a rank receives from those 2^k further on, and then sends.
+// reduction returns a reduction over a binomial tree to rank 0: a rank receives from ranks 2^k further on, and then
+// sends.
 func reduction(n, size int) *schedule {
 	s := newSchedule(n)
 	for r := range n {
@@ -66,7 +67,7 @@ func reduction(n, size int) *schedule {
 	return s
 }
 
-// tree is the way back: a rank receives, and then sends to those 2^k further on.
+// tree returns the way back of a reduction: a rank receives, and then sends to ranks 2^k further on.
 func tree(n, size int) *schedule {
 	s := newSchedule(n)
 	for r := range n {
@@ -83,7 +84,7 @@ func tree(n, size int) *schedule {
 	return s
 }
 
-// ring sends a block around 2(n−1) times, each behind the block that was received before.
+// ring sends a block around 2(n−1) times. Each send waits for the previous receive.
 func ring(n, size int) *schedule {
 	s := newSchedule(n)
 	for r := range n {
@@ -96,7 +97,7 @@ func ring(n, size int) *schedule {
 	return s
 }
 
-// doubling exchanges with partners at distance 1, 2, 4, …, each time all that a rank has.
+// doubling exchanges with partners at distance 1, 2, 4, …, each time all data of a rank.
 func doubling(n, size int) *schedule {
 	s := newSchedule(n)
 	for r := range n {
@@ -143,7 +144,7 @@ func allToAll(n int, size func(from, to int) int) *schedule {
 	return s
 }
 
-// incast sends to rank 0 from all others; outcast the other way round.
+// incast sends to rank 0 from all others. With out, rank 0 sends to all others.
 func incast(n, size int, out bool) *schedule {
 	s := newSchedule(n)
 	for r := 1; r < n; r++ {
@@ -157,7 +158,7 @@ func incast(n, size int, out bool) *schedule {
 	return s
 }
 
-// late posts receives behind computing, so that messages are unexpected.
+// late posts receives after computing, so that messages are unexpected.
 func late(size int) *schedule {
 	s := newSchedule(3)
 	w := s.add(0, "calc 900000")
@@ -170,8 +171,8 @@ func late(size int) *schedule {
 	return s
 }
 
-// random is a graph of messages and computing by chance, with up to 16 operations of a rank that are ready at a time:
-// LogGOPSim sorts so many stably. Equal sizes have many things happen at one time.
+// random returns a random graph of messages and computing, with up to 16 operations of a rank that are ready at a time:
+// LogGOPSim sorts that many stably. With equal sizes, many events have the same time.
 func random(seed uint64, equal bool) *schedule {
 	r := rand.New(rand.NewPCG(seed, 1))
 	n := 2 + r.IntN(8)
@@ -223,8 +224,8 @@ func schedules() map[string]*schedule {
 	return all
 }
 
-// When the last rank ends with the defaults of LogGOPSim, g of 1000 and 0, in ns: the figures of LogGOPSim for its own
-// example, which is a tree of 32 ranks with 1 B, and for schedules as Schedgen2 writes them.
+// TestLastRank checks when the last rank ends with the defaults of LogGOPSim, g of 1000 and 0, in ns. The figures are
+// LogGOPSim's for its own example, which is a tree of 32 ranks with 1 B, and for schedules as Schedgen2 writes them.
 func TestLastRank(t *testing.T) {
 	for name, x := range map[string]struct {
 		s    *schedule
@@ -251,9 +252,9 @@ func TestLastRank(t *testing.T) {
 	}
 }
 
-// testdata/loggopsim.txt has, by line, the name of a schedule, L, o, g, G and O in ns and S in bytes, and when
-// spcl/LogGOPSim 76451de has each of its ranks end, in ns: the same times with o, g, G and L above 0 and with several
-// senders to one receiver, with eager and with rendezvous messages, expected and unexpected ones.
+// TestLogGOPSim checks the times of testdata/loggopsim.txt. A line has the name of a schedule, L, o, g, G and O in ns
+// and S in bytes, and when spcl/LogGOPSim 76451de has each of its ranks end, in ns. They cover o, g, G and L above 0,
+// several senders to one receiver, and eager and rendezvous messages, expected and unexpected ones.
 func TestLogGOPSim(t *testing.T) {
 	data, err := os.ReadFile("testdata/loggopsim.txt")
 	if err != nil {

@@ -30,8 +30,9 @@ func last(o *job.Outcome) (out []string) {
 	return out
 }
 
-// A request of 64 B takes 1.063 us, and a batch of 1001 B 2 us; the server's NIC sends one of them at a time. So the
-// second of two hosts is 1 us behind. Read ahead, a batch is there before it is needed.
+// TestJob_ReadTimesMatchHandCalculation checks the times of reads. A request of 64 B takes 1.063 us, and a batch of
+// 1001 B 2 us. The server's NIC sends one of them at a time, so the second of two hosts is 1 us behind. Read ahead, a
+// batch arrives before it is needed.
 func TestJob_ReadTimesMatchHandCalculation(t *testing.T) {
 	c := Config{Clients: 2, Servers: 1, Iterations: 3, Compute: 10 * us, Read: 1001}
 	_, o := runJob(t, c)
@@ -48,9 +49,10 @@ func TestJob_ReadTimesMatchHandCalculation(t *testing.T) {
 	}
 }
 
-// A checkpoint of 1001 B takes 2 us after every second iteration of 10 us, and 3 us for the second of two hosts, whose
-// message the server's NIC receives behind the first one's. One that blocks delays the iteration that it ends; one
-// beside the computing delays the end of all, and the next checkpoint if it is not over by then.
+// TestJob_CheckpointTimesMatchHandCalculation checks the times of checkpoints. One of 1001 B takes 2 us after every
+// second iteration of 10 us. It takes 3 us for the second of two hosts, since the server's NIC receives its message
+// behind the first one's. One that blocks delays the iteration that it ends. An asynchronous one delays the end of all,
+// and the next checkpoint if it is not over by then.
 func TestJob_CheckpointTimesMatchHandCalculation(t *testing.T) {
 	c := Config{Clients: 2, Servers: 1, Iterations: 4, Compute: 10 * us, Write: 1001, Every: 2}
 	_, o := runJob(t, c)
@@ -71,8 +73,8 @@ func TestJob_CheckpointTimesMatchHandCalculation(t *testing.T) {
 	}
 }
 
-// Whatever is divided among servers, all of it goes once: bytes and messages are those of the formulas, no rank is
-// left, and each server has its stripes.
+// TestJob_StripesSendAllBytesOnce checks that all data are sent once, for any division among servers. Bytes, messages,
+// iterations and checkpoints are as many as the formulas give, and each checkpoint ends.
 func TestJob_StripesSendAllBytesOnce(t *testing.T) {
 	for _, c := range []Config{
 		{Clients: 5, Servers: 3, Iterations: 4, Compute: us, Read: 1000, Stripes: 2},
@@ -101,7 +103,8 @@ func TestJob_StripesSendAllBytesOnce(t *testing.T) {
 	}
 }
 
-// What makes no sense is said.
+// TestNew_RejectsBadConfigByKey checks that the error about an impossible configuration has the wrong key and what is
+// allowed.
 func TestNew_RejectsBadConfigByKey(t *testing.T) {
 	for key, c := range map[string]Config{
 		"servers":    {Clients: 0, Servers: 2, Read: 1},

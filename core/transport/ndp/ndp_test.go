@@ -167,7 +167,7 @@ func TestSender_ResendsReturnedHeader(t *testing.T) {
 	if s.Timeouts() != 0 || s.Counters().Retransmitted != 3 {
 		t.Errorf("%d timeouts, %d sent again", s.Timeouts(), s.Counters().Retransmitted)
 	}
-	// what a PULL has asked for goes again at once, in its place
+	// a packet that a PULL requested is sent again at once, in its place
 	s, _, _ = New(newFlow(0, 10_000, nil), Config{Window: 2, RTOMin: unit.Millisecond})
 	for s.NextSend() == 0 {
 		s.Emit(0, &packet.Packet{})
@@ -209,7 +209,7 @@ func TestPulls_PacedAndInTurn(t *testing.T) {
 	if busy := float64(len(w.pulls)) / float64(total); busy < 0.95 || w.timeouts() != 0 {
 		t.Errorf("%d PULLs in the time of %d, %d timeouts", len(w.pulls), total, w.timeouts())
 	}
-	// in turn: while three flows want PULLs, none gets two ahead of another
+	// in turn: while three flows need PULLs, no flow gets two more than another
 	var counts [4]int
 	for _, f := range w.of[60:150] {
 		counts[f]++
@@ -222,7 +222,7 @@ func TestPulls_PacedAndInTurn(t *testing.T) {
 	}
 }
 
-// TestPullQueue: a host's pull queue in the order of calls.
+// TestPullQueue checks a host's pull queue in the order of calls.
 func TestPullQueue(t *testing.T) {
 	q := &pulls{}
 	m := []*member{{flow: 0, ring: 1}, {flow: 1, ring: 1}, {flow: 2, ring: 1}, {flow: 3}}
@@ -270,7 +270,8 @@ func TestLastPackets(t *testing.T) {
 	}
 }
 
-// TestSender_TimeoutDoubles: a lost last PULL, or a path that loses everything for a while: the timeout doubles.
+// TestSender_TimeoutDoubles checks that the timeout doubles after a lost last PULL, and on a path that loses everything
+// for a while.
 func TestSender_TimeoutDoubles(t *testing.T) {
 	w := newPipe(t, []unit.Bytes{10_000}, func(_ int, c *Config) { c.Window, c.RTOMin = 4, 100*us })
 	dead := unit.Time(0)
@@ -434,7 +435,7 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// TestNoAllocation: no memory is taken per packet.
+// TestNoAllocation checks that no packet allocates memory.
 func TestNoAllocation(t *testing.T) {
 	s, r, _ := New(newFlow(0, 0, nil), Config{Window: 30, RTOMin: unit.Millisecond})
 	now, p, q := unit.Time(0), &packet.Packet{}, &packet.Packet{}

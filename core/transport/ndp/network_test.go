@@ -45,7 +45,7 @@ traffic:
 `, hosts, program, senders, size)
 }
 
-// timeouts are those of all flows.
+// timeouts returns the timeouts of all flows.
 func timeouts(c *sim.Config) (n int64) {
 	for i := range c.Flows {
 		n += c.Endpoints[i].Sender.(*ndp.Sender).Timeouts()
@@ -108,7 +108,8 @@ func TestNDP_IncastEndsNearOptimum(t *testing.T) {
 	}
 }
 
-// TestIncastWithoutReturn: without return to sender headers are dropped, and timeouts help: all flows end still.
+// TestIncastWithoutReturn checks that without return to sender headers are dropped, and that all flows end still, by
+// timeouts.
 func TestIncastWithoutReturn(t *testing.T) {
 	c := configure(t, incast(257, 256, "20 kB", "{ndp: {return_to_sender: false, headers: 2 kB}}"))
 	r := plantest.Simulate(t, c)
@@ -155,7 +156,7 @@ traffic:
 	}
 }
 
-// TestSameResult: bytes on every link, and other execution windows, give the same result.
+// TestSameResult checks that bytes on every link, and other execution windows, give the same result.
 func TestSameResult(t *testing.T) {
 	for name, text := range map[string]string{"incast": incast(33, 32, "100 kB", "{ndp: {headers: 1 kB}}"), "fat tree": `
 duration: 300us

@@ -111,8 +111,8 @@ func noTimeoutsWithoutLoss(t *testing.T, seeds uint64) {
 	}
 }
 
-// FuzzNDP_FinishesOverAnyPath: scripts of events, two bytes each, in any order: counts are right, and unless something
-// was forged the flows finish.
+// FuzzNDP_FinishesOverAnyPath runs scripts of events, two bytes each, in any order. Counts are right, and unless a
+// packet was forged the flows finish.
 func FuzzNDP_FinishesOverAnyPath(f *testing.F) {
 	f.Add(uint8(0), uint16(9000), []byte{0, 9, 2, 0, 1, 1, 3, 0, 6, 0, 0, 9, 1, 0})
 	f.Add(uint8(3), uint16(20_500), []byte{0, 20, 4, 3, 1, 3, 3, 0, 3, 1, 0, 5, 6, 0, 0, 3, 4, 0, 5, 0})

@@ -35,7 +35,7 @@ type passage struct {
 	p  *packet.Packet
 }
 
-// What happens to a packet on its way.
+// fate is what happens to a packet on its way.
 type fate struct {
 	copies int
 	later  unit.Time
@@ -85,7 +85,7 @@ func newPipe(t testing.TB, sizes []unit.Bytes, change func(i int, c *Config)) *p
 	return w
 }
 
-// cross is what a link does in wire mode: nothing but the bytes and the size go on.
+// cross is what a link does in wire mode: it carries only the bytes and the size.
 func (w *pipe) cross(p *packet.Packet) *packet.Packet {
 	if !w.wire {
 		c := *p
@@ -156,8 +156,7 @@ func (w *pipe) put(p *packet.Packet, hook func(*packet.Packet) fate, at unit.Tim
 	}
 }
 
-// stir reads, as a host does, what endpoint i has changed for others: it must name
-// whoever may send now.
+// stir reads, as a host does, the changes of endpoint i for others: it must name the flow that may send next.
 func (w *pipe) stir(i int, before *member) {
 	named := false
 	for f, ok := w.r[i].Rescheduled(); ok; f, ok = w.r[i].Rescheduled() {
@@ -168,7 +167,7 @@ func (w *pipe) stir(i int, before *member) {
 	}
 }
 
-// step does what happens next; false: nothing, before until.
+// step runs the next event. It returns false if there is no event before until.
 func (w *pipe) step(until unit.Time) bool {
 	next := unit.Never
 	for i, s := range w.s {
@@ -303,7 +302,7 @@ func (w *pipe) done() {
 	}
 }
 
-// timeouts are those of all flows.
+// timeouts returns the timeouts of all flows.
 func (w *pipe) timeouts() (n int64) {
 	for _, s := range w.s {
 		n += s.Timeouts()

@@ -300,7 +300,7 @@ func TestTelemetryFraming(t *testing.T) {
 	}
 }
 
-// TestDeliveryRate: at a full link the delivery-rate samples are the link's, one packet in 84 ns.
+// TestDeliveryRate checks that at a full link the delivery-rate samples are the link's, one packet in 84 ns.
 func TestDeliveryRate(t *testing.T) {
 	w := newPipe(t, 1_000_000, nil, &fixed{window: 200_000, keep: true}, 0)
 	w.runUntil(unit.Second)
@@ -372,7 +372,8 @@ func TestSender_ProbesOncePerRoundTrip(t *testing.T) {
 	}
 }
 
-// TestReceiver_CoalescesAcknowledgements: ACKs of every n-th packet, at the latest after the delay, at once at the end.
+// TestReceiver_CoalescesAcknowledgements checks that the receiver sends ACKs of every n-th packet, at the latest after
+// the delay, and at once at the end.
 func TestReceiver_CoalescesAcknowledgements(t *testing.T) {
 	conf := func(c *Config) { c.AckEvery, c.AckDelay = 8, 30*us }
 	w := newPipe(t, 100_000, conf, &fixed{window: 1 << 20}, 0)
@@ -383,7 +384,7 @@ func TestReceiver_CoalescesAcknowledgements(t *testing.T) {
 	if acks != 13 {
 		t.Errorf("%d ACKs of 100 packets", acks)
 	}
-	// a window below n: its packets ask, and none waits
+	// a window below n: its packets request, and no packet waits
 	w = newPipe(t, 10_000, conf, &fixed{window: 5000, keep: true}, 0)
 	w.runUntil(unit.Second)
 	w.done(10_000)
@@ -402,7 +403,7 @@ func TestReceiver_CoalescesAcknowledgements(t *testing.T) {
 	}
 	w.runUntil(unit.Second)
 	w.done(100_000)
-	// if those that asked do not come the delay bounds the wait
+	// if the requesting packets do not arrive the delay bounds the wait
 	w = newPipe(t, 10_000, conf, &fixed{window: 5000, keep: true}, 0)
 	w.onData = func(p *packet.Packet) (int, unit.Time) { p.TCP.Flags |= packet.NoAckRequest; return 1, 0 }
 	w.runUntil(unit.Second)

@@ -13,7 +13,7 @@ import (
 	"weir/core/unit"
 )
 
-// lossCounter counts what a controller is told of losses.
+// lossCounter counts the losses that a controller is notified of.
 type lossCounter struct {
 	cc.Controller
 	losses *int
@@ -26,7 +26,7 @@ func (h lossCounter) OnLoss(now unit.Time, l cc.Loss) {
 	h.Controller.OnLoss(now, l)
 }
 
-// attack is a rack on which NACKs are forged, and what it is compared with.
+// attack is a rack on which NACKs are forged.
 type attack struct {
 	t      *testing.T
 	scheme cc.Scheme
@@ -65,7 +65,7 @@ func (a *attack) runFlows(n, room int, size unit.Bytes, begin func(r *rack), cha
 	return r, b.String()
 }
 
-// forge makes a NACK of each packet, as change has it.
+// forge returns a function that makes a rack return a NACK, altered by change, for each data packet.
 func (a *attack) forge(change func(p *packet.Packet)) func(r *rack) {
 	return func(r *rack) {
 		r.onData = func(host int, p *packet.Packet) {
@@ -77,12 +77,8 @@ func (a *attack) forge(change func(p *packet.Packet)) func(r *rack) {
 	}
 }
 
-// Attackers (BS'19 §5). Off the path and without the ports: nothing counts. With them, but not
-// the sequence number: of random ones hardly any hits, for packets / 2²⁴ would, and who tries
-// all hits each that is out once. On the path: replays, at once, after the
-// retransmission and late, do not count; a NACK for a packet that is delivered does, which cannot be
-// told, and its harm is one reduction a round trip and one packet sent twice for each
-// forged; with another number than the transmission's it does nothing.
+// TestNackAttacks checks attackers (BS'19 §5) that lack the ports, the sequence number or the number of the
+// transmission. None of their NACKs counts. Of random sequence numbers, packets / 2²⁴ would hit.
 func TestNackAttacks(t *testing.T) {
 	random := unit.NewRandom(1, "attacker")
 	a := newAttack(t)
@@ -216,7 +212,7 @@ func FuzzSender_FinishesDespiteForgedNacks(f *testing.F) {
 	})
 }
 
-// nackEvent plays one event: its kind, its strength, and what follows in the story.
+// nackEvent plays one event of a story: its kind, its strength, and the bytes that follow.
 func (w *script) nackEvent(story []byte) {
 	n := int(story[1])
 	switch story[0] % 12 {

@@ -13,8 +13,8 @@ import (
 	"weir/internal/testkit"
 )
 
-// nackOf is what a switch makes of data packet p that it has trimmed, or of which it says
-// something else (BS'19 §4.3: endpoints swapped, a flag, no payload).
+// nackOf returns the NACK that a switch makes of data packet p that it has trimmed, or for another cause (BS'19 §4.3:
+// endpoints swapped, a flag, no payload).
 func nackOf(p *packet.Packet, cause packet.Cause, more ...packet.Span) *packet.Packet {
 	n := packet.Notification{Cause: cause, Supply: 10 * unit.Gbps, Demand: 20 * unit.Gbps, Spans: uint8(len(more))}
 	if cause == packet.CauseTrimmed || cause == packet.CauseReclaimed {
@@ -43,7 +43,7 @@ func (w *pipe) trims(cause packet.Cause, numbers ...int) func(*packet.Packet) (i
 	}
 }
 
-// nack lets a NACK arrive 1 µs from now.
+// nack makes a NACK arrive 1 µs from now.
 func (w *pipe) nack(p *packet.Packet) { insert(&w.back, flight{w.now + us, p}) }
 
 // TestNackTraces checks, packet by packet as text, that exactly the named packets are resent, at once, however the
@@ -78,8 +78,7 @@ func TestNackTraces(t *testing.T) {
 	}
 }
 
-// out5 is a flow of 50 packets with a window of five, of which five were sent, and the first
-// was acknowledged.
+// out5 returns a flow of 50 packets with a window of five. Five were sent, and the first was acknowledged.
 func out5(t testing.TB, recovery, nacks string) (*pipe, []*packet.Packet) {
 	w := newPipe(t, 50_000, func(c *Config) { c.Recovery, c.Nacks = recovery, nacks }, &fixed{window: 5000, keep: true}, 0)
 	var sent []*packet.Packet

@@ -58,7 +58,7 @@ func TestNICDelays(t *testing.T) {
 			if nacks != 1 || cnps != 1 || c.notices != 1 {
 				t.Errorf("%d NACKs, %d CNPs, of which %d came to the controller", nacks, cnps, c.notices)
 			}
-			// a NACK that is faster acknowledges all, and what is sent again measures nothing
+			// a NACK that is faster acknowledges all, and a resent packet gives no sample
 			if rtt := c.acks[0].RTT.Sample; rtt != 84_000+2*delay+d.Ack && d.Nack >= d.Ack {
 				t.Errorf("the controller hears of a round trip of %v", rtt)
 			}
@@ -69,7 +69,7 @@ func TestNICDelays(t *testing.T) {
 	}
 }
 
-// TestNICDelaysProbes: a probe's answer is made like an ACK, with the records of the probe.
+// TestNICDelaysProbes checks that a probe's answer is made like an ACK, with the records of the probe.
 func TestNICDelaysProbes(t *testing.T) {
 	w := newPipe(t, 200_000, func(c *Config) { c.NIC.Ack, c.Telemetry.When = 2*us, transport.AskProbe },
 		&fixed{window: 20_000, want: telemetry.HopRecords}, 0)

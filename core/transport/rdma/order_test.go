@@ -85,7 +85,7 @@ func TestReorderTimer(t *testing.T) {
 	if w.s.Advance(17 * us); w.s.control.State != cc.Recovery || w.s.plan != 0 || w.s.lostTotal != 1 {
 		t.Errorf("%v, packet %d is next, %d lost", w.s.control.State, w.s.plan, w.s.lostTotal)
 	}
-	// the repetition is lost as well, and a packet sent after it comes: it is taken for lost, too
+	// the retransmission is lost as well, and a packet sent after it arrives: it counts as lost, too
 	w = newPipe(t, 4000, reorder(reorderFixed, us), &fixed{window: 40_000}, 0)
 	w.s.Emit(0, &packet.Packet{})
 	w.s.Emit(0, &packet.Packet{})
@@ -117,7 +117,8 @@ func TestReorderWindow(t *testing.T) {
 	if got := s.reorderWindow(); got != us {
 		t.Fatalf("the first window is %v", got)
 	}
-	// recovery loses the first of some packets; what came is found sent again in vain if late is before a round trip
+	// recovery loses the first of some packets. Arrived packets count as resent unnecessarily if late is before a round
+	// trip
 	recovery := func(late unit.Time) {
 		t.Helper()
 		for range 3 {

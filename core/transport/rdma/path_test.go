@@ -200,7 +200,7 @@ func (w *script) pathEvent(kind byte, n int) bool {
 	return true
 }
 
-// script is a pipe whose packets move when a fuzzer's story says so.
+// script is a pipe that moves packets as a fuzzer's story has it.
 type script struct {
 	*pipe
 	c      *fixed
@@ -218,7 +218,7 @@ func take(q *[]flight, n int) *packet.Packet {
 	return p
 }
 
-// send lets the sender send n packets at most.
+// send makes the sender send n packets at most.
 func (w *script) send(n int) {
 	for range n {
 		if w.s.NextSend() > w.now {
@@ -262,7 +262,7 @@ func (w *script) timer() {
 	}
 }
 
-// sortFlights lets all that is under way arrive now.
+// sortFlights makes all packets in flight arrive now.
 func sortFlights(w *pipe) {
 	for _, q := range []*[]flight{&w.data, &w.back} {
 		for i := range *q {

@@ -18,15 +18,15 @@ func emitTo(s *Sender, at unit.Time, packets int) (paths []int) {
 	return paths
 }
 
-// answerOf is an answer that comes back by a path.
+// answerOf returns an answer that arrives by a path.
 func answerOf(s *Sender, path int, kind packet.Kind, ack, about int64) *packet.Packet {
 	p := answer(kind, ack, about)
 	p.DstPort = s.paths.each[path].port
 	return p
 }
 
-// TestPathTimerFromFirst: a path's timer runs from the first packet that is out on it, not from the last: else a path
-// that is dead would not time out while packets go by it.
+// TestPathTimerFromFirst checks that a path's timer runs from the first packet in flight on it, not from the last.
+// Otherwise a dead path would not time out while packets are sent on it.
 func TestPathTimerFromFirst(t *testing.T) {
 	w, _ := chosen(t, 0, []unit.Bytes{8000, 8000}, make([]unit.Time, 2), nil)
 	first := emitTo(w.s, 5*us, 2)
@@ -64,8 +64,8 @@ func TestPathPacedFirst(t *testing.T) {
 	}
 }
 
-// TestPathNewRateWaits: with new_rate: next (Config.Keeps) a path's pending send stays where the old rate put it, as a
-// single path's does.
+// TestPathNewRateWaits checks that with new_rate: next (Config.Keeps) a path's pending send stays where the old rate
+// put it, as a single path's does.
 func TestPathNewRateWaits(t *testing.T) {
 	for _, keeps := range []bool{true, false} {
 		w, each := chosen(t, 0, []unit.Bytes{8000, 8000}, make([]unit.Time, 2), func(c *Config) { c.Keeps = keeps })

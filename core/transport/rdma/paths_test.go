@@ -10,7 +10,7 @@ import (
 	"weir/core/unit"
 )
 
-// chosen is a flow whose sender chooses among paths, with a window for each and a delay for each.
+// chosen returns a flow with a sender that chooses among paths, with a window for each and a delay for each.
 func chosen(t testing.TB, size unit.Bytes, windows []unit.Bytes, delays []unit.Time, more func(c *Config)) (*pipe,
 	[]*fixed) {
 	t.Helper()
@@ -62,7 +62,7 @@ func TestSender_FillsWindowOfEachPath(t *testing.T) {
 			t.Errorf("path %d: %d packets, its controller knows of %d", k, sent[k], c.sent)
 		}
 	}
-	// Windows over round trips of 4, 11 and 5 µs: what comes by a slow path is acknowledged by the others, too.
+	// Windows over round trips of 4, 11 and 5 µs: packets of a slow path are acknowledged by the others, too.
 	if !(sent[0] > sent[1] && sent[1] > sent[2]) {
 		t.Errorf("%v packets went by the paths", sent)
 	}
@@ -193,7 +193,7 @@ func TestPathsAllFail(t *testing.T) {
 	}
 }
 
-// TestPathsTogether: all paths together have no more in flight than their first windows.
+// TestPathsTogether checks that all paths together have no more in flight than their first windows.
 func TestPathsTogether(t *testing.T) {
 	w, each := chosen(t, 0, []unit.Bytes{4000, 4000}, make([]unit.Time, 2), nil)
 	for _, c := range each {

@@ -27,8 +27,8 @@ func (r *pathPart) NextTimer() unit.Time  { return r.timer }
 func (r *pathPart) Feedback() cc.Feedback { return cc.Feedback{Window: r.window} }
 func (r *pathPart) Coalesce(most int) int { return most }
 
-// TestPathFeedbackApart: where an acknowledgement waits for a packet of one path, and another path's part has feedback
-// or another mark arrives, each goes back by its own path with that path's feedback.
+// TestPathFeedbackApart checks an acknowledgement that waits for a packet of one path while another path's part has
+// feedback, or another mark arrives. Each goes back by its own path with that path's feedback.
 func TestPathFeedbackApart(t *testing.T) {
 	for _, x := range []struct {
 		name   string

@@ -16,7 +16,7 @@ import (
 
 const us = unit.Microsecond
 
-// fixed is a controller that says what the test wants, and writes down what it is told.
+// fixed is a controller with the decisions of the test. It records what it receives.
 type fixed struct {
 	window  unit.Bytes
 	rate    unit.Rate
@@ -139,7 +139,7 @@ func newPipe(t testing.TB, size unit.Bytes, change func(c *Config), control *fix
 	return &pipe{t: t, s: s, r: r, c: control}
 }
 
-// insert keeps the flights sorted by time; those of one time stay in order.
+// insert keeps the flights sorted by time; flights of one time stay in order.
 func insert(q *[]flight, f flight) {
 	i := len(*q)
 	for i > 0 && (*q)[i-1].at > f.at {
@@ -193,7 +193,7 @@ func (w *pipe) put(q *[]flight, p *packet.Packet, hook func(*packet.Packet) (int
 	}
 }
 
-// step does what happens next; false: nothing, before until.
+// step runs the next event. It returns false if there is no event before until.
 func (w *pipe) step(until unit.Time) bool {
 	next := min(w.s.NextTimer(), w.r.NextTimer())
 	if t := w.s.NextSend(); t != unit.Never {
@@ -251,7 +251,7 @@ func (w *pipe) step(until unit.Time) bool {
 	return true
 }
 
-// emit lets the sender send, within its window.
+// emit makes the sender send, within its window.
 func (w *pipe) emit() {
 	p := &packet.Packet{Src: 1, Dst: 2, Sent: w.now}
 	window := int64(w.s.control.Decision.Window)

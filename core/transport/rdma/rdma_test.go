@@ -167,7 +167,7 @@ func TestSender_BoundLimitsUnacknowledged(t *testing.T) {
 			if n < 3 || n == 1000 {
 				return
 			}
-			// the second is SACKed: nothing new may go, only the first again
+			// the second is SACKed: no new packet may be sent, only the first again
 			w.s.Receive(us, answer(packet.Nack, 0, 1000))
 			w.s.Emit(us, &packet.Packet{})
 			if w.s.NextSend() != unit.Never || w.s.Counters().Retransmitted != 1 {
@@ -177,13 +177,13 @@ func TestSender_BoundLimitsUnacknowledged(t *testing.T) {
 	}
 }
 
-// answer is what a receiver says, of the packets that begin at these bytes.
+// answer returns a receiver's answer about the packets that begin at these bytes.
 func answer(kind packet.Kind, ack, about int64) *packet.Packet {
 	return &packet.Packet{Kind: kind, Ack: ack / payload, Seq: about / payload, SrcPort: 20, DstPort: 10,
 		Proto: packet.ProtoRDMA, Version: 4}
 }
 
-// TestSender_PacesPayloadAtRate: gaps are payload / rate, to the picosecond (HPCC simulator), rounded up.
+// TestSender_PacesPayloadAtRate checks that gaps are payload / rate, to the picosecond (HPCC simulator), rounded up.
 func TestSender_PacesPayloadAtRate(t *testing.T) {
 	for rate, gap := range map[unit.Rate]unit.Time{
 		100 * unit.Gbps: 80_000, unit.Gbps: 8 * us, 3 * unit.Gbps: 2_666_667, 7 * unit.Mbps: 1_142_857_143,
@@ -204,7 +204,7 @@ func TestSender_PacesPayloadAtRate(t *testing.T) {
 			}
 		}
 	}
-	// the NIC comes late: the gap counts from there
+	// the NIC is late: the gap counts from there
 	w := newPipe(t, 0, nil, &fixed{window: 1 << 40, rate: unit.Gbps}, 0)
 	w.s.Emit(0, &packet.Packet{})
 	w.s.Emit(11*us, &packet.Packet{})
@@ -218,7 +218,7 @@ func TestSender_PacesPayloadAtRate(t *testing.T) {
 	}
 }
 
-// TestWithoutPacing: without pacing packets go as fast as the NIC takes them (HPCC simulator: RATE_BOUND 0).
+// TestWithoutPacing checks that without pacing packets go as fast as the NIC takes them (HPCC simulator: RATE_BOUND 0).
 func TestWithoutPacing(t *testing.T) {
 	w := newPipe(t, 0, func(c *Config) { c.Pacing = false }, &fixed{window: 5000, rate: unit.Mbps}, 0)
 	for n := range 5 {
@@ -246,7 +246,7 @@ func TestNewRateWaits(t *testing.T) {
 	}
 }
 
-// TestNewRate: a new rate moves the pending send, in both directions (HPCC simulator).
+// TestNewRate checks that a new rate moves the pending send, in both directions (HPCC simulator).
 func TestNewRate(t *testing.T) {
 	w := newPipe(t, 0, nil, &fixed{window: 1 << 40, rate: unit.Gbps, timer: us}, 0)
 	w.s.Emit(0, &packet.Packet{})
@@ -343,7 +343,7 @@ func TestConfig_SetsClassesAndTOS(t *testing.T) {
 	}
 }
 
-// TestConfig_RejectsBadValues: configurations that cannot be are refused.
+// TestConfig_RejectsBadValues checks that impossible configurations are refused.
 func TestConfig_RejectsBadValues(t *testing.T) {
 	for name, change := range map[string]func(c *Config){
 		"recovery":      func(c *Config) { c.Recovery = "x" },
@@ -391,7 +391,7 @@ func TestDefaultsOfFlow(t *testing.T) {
 	}
 }
 
-// BenchmarkRoundTrip: a packet and its ACK cost no allocation.
+// BenchmarkRoundTrip measures a packet and its ACK, which must not allocate memory.
 func BenchmarkRoundTrip(b *testing.B) {
 	w := newPipe(b, 0, nil, &fixed{window: 50_000}, cc.DCTCPMode)
 	b.ReportAllocs()

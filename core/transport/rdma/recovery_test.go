@@ -43,7 +43,7 @@ func TestSelectiveRepeat(t *testing.T) {
 	if w.s.plan == 0 || w.s.Counters().Retransmitted != 1 {
 		t.Error("a replayed NACK makes it go again")
 	}
-	// what gets lost while a recovery goes on is a new one when that ends
+	// a loss during a recovery begins a new one when that ends
 	w = newPipe(t, 10_000, repeat, &fixed{window: 40_000, keep: true}, 0)
 	for range 5 {
 		w.s.Emit(0, &packet.Packet{})
@@ -108,7 +108,7 @@ func TestNoTimeoutWhilePaced(t *testing.T) {
 }
 
 // TestNoTimeoutWhileHeld checks that a packet that is known to be lost and waits for the hold-off causes no timeout,
-// whatever else is in flight.
+// for any other packets in flight.
 func TestNoTimeoutWhileHeld(t *testing.T) {
 	w := newPipe(t, 10_000, func(c *Config) { c.Recovery, c.RTO, c.BaseRTT = SelectiveRepeat, fixedRTO, 250*us },
 		&fixed{window: 5000}, 0)

@@ -10,7 +10,7 @@ import (
 	"weir/core/unit"
 )
 
-// asking is a pair of ends whose data carries requests.
+// asking returns a pair of ends that send data with requests.
 func asking(t testing.TB, size unit.Bytes, recovery string) *pipe {
 	return newPipe(t, size, func(c *Config) { c.Recovery = recovery }, &fixed{window: 5000, keep: true, asks: true,
 		request: packet.BoltIncrease}, 0)

@@ -9,7 +9,7 @@ import (
 	"weir/core/unit"
 )
 
-// fabric is several paths of unequal rates, each a queue, over which switches spread packets at random.
+// fabric has several paths of unequal rates, each with a queue. Switches spread packets over them at random.
 type fabric struct {
 	random unit.Random
 	free   []unit.Time // when the queue of a path is empty
@@ -28,7 +28,7 @@ func (f *fabric) send(at unit.Time, p *packet.Packet) (copies int, later unit.Ti
 	return 1, f.free[k] - at
 }
 
-// spreadPipe is a pipe over a fabric of n paths, of which the last has a share of the rate of the others.
+// spreadPipe returns a pipe over a fabric of n paths. The last path has the given share of the others' rate.
 func spreadPipe(t testing.TB, size unit.Bytes, n int, share float64, queueing unit.Time, c *fixed,
 	change func(*Config)) (*pipe, *fabric) {
 	t.Helper()
@@ -54,7 +54,7 @@ func spreadPipe(t testing.TB, size unit.Bytes, n int, share float64, queueing un
 	return w, x
 }
 
-// bounded fails when more is between the sender and the receiver than a window and a packet.
+// bounded fails the test if more than a window and a packet is between the sender and the receiver.
 func (w *pipe) bounded(window func() unit.Bytes) {
 	w.emitted = func(*packet.Packet) {
 		if n := int64(len(w.data)+1) * payload; n > int64(window())+payload {
@@ -88,12 +88,12 @@ func TestSpreadWaits(t *testing.T) {
 	}
 }
 
-// Every recovery with every reordering keeps to the window on unequal paths without losses, where it does not take a
-// packet for lost because another one came first: on a path that keeps the order, with a fixed window above the
-// longest wait, with an adaptive one, and on paths that the sender chooses. IRN's rule and go-back-N take what is
-// overtaken for lost: IRN §3.1 sends it again at once, and go-back-N's receiver drops what follows. Their packets in
-// the network exceed the window as long as the originals wait, in IRN as in its paper. There what the sender counts
-// as in flight is within the window.
+// TestWindowBoundsNetwork checks that every recovery with every reordering keeps to the window on unequal paths without
+// losses, unless it takes a packet for lost because another one arrived first. This holds on a path that keeps the
+// order, with a fixed window above the longest wait, with an adaptive one, and on paths that the sender chooses. IRN's
+// rule and go-back-N take an overtaken packet for lost: IRN §3.1 sends it again at once, and go-back-N's receiver drops
+// what follows. Their packets in the network exceed the window as long as the originals wait, in IRN as in its paper.
+// There what the sender counts as in flight is within the window.
 func TestWindowBoundsNetwork(t *testing.T) {
 	for _, recovery := range []string{GoBackN, SelectiveRepeat, NoRecovery} {
 		for _, reordering := range []string{reorderNone, reorderFixed, reorderAdaptive} {
@@ -195,8 +195,8 @@ func TestSpreadLosses(t *testing.T) {
 	}
 }
 
-// TestWaits_PatienceFollowsLateness: the patience of a flow halves with experience, follows lateness, and is longer
-// when something was sent again unnecessarily. A packet that was taken for lost after it, and is sent again, counts
+// TestWaits_PatienceFollowsLateness checks that the patience of a flow halves with experience, follows lateness, and is
+// longer after an unnecessary retransmission. A packet that was taken for lost after it, and is sent again, counts
 // until twice the patience, or until it arrives.
 func TestWaits_PatienceFollowsLateness(t *testing.T) {
 	const rtt, limit = 10 * us, 10 * unit.Millisecond
@@ -272,8 +272,9 @@ func TestConfirmedLosses(t *testing.T) {
 	}
 }
 
-// TestPathFailsUnderWay: a path that fails under way costs a few waits, not one for each packet. A flow that loses a
-// quarter of its packets for 2 ms has two thirds of line rate then, 23,800 packets, and no packet arrives twice.
+// TestPathFailsUnderWay checks that a path that fails during a flow costs a few waits, not one for each packet. A flow
+// that loses a quarter of its packets for 2 ms has two thirds of line rate then, 23,800 packets, and no packet arrives
+// twice.
 func TestPathFailsUnderWay(t *testing.T) {
 	c := &fixed{window: 50_000}
 	w, f := spreadPipe(t, 40_000*payload, 4, 1, 10*unit.Millisecond, c, nil)
@@ -297,8 +298,8 @@ func TestPathFailsUnderWay(t *testing.T) {
 	}
 }
 
-// TestRunAndLateness: a run of later packets proves no loss of a packet that was overdue once and is not any more,
-// since another was later.
+// TestRunAndLateness checks that a run of later packets proves no loss of a packet that was overdue once and no longer
+// is, since another was later.
 func TestRunAndLateness(t *testing.T) {
 	for _, late := range []unit.Time{0, unit.Millisecond} {
 		w, _ := spreadPipe(t, 0, 4, 1, 10*unit.Millisecond, &fixed{window: 1 << 20}, nil)
@@ -330,7 +331,7 @@ func TestEarlyAnswers(t *testing.T) {
 	}
 }
 
-// TestReorderOncePerRoundTrip: the window of adaptive grows once for all that was sent again unnecessarily within a
+// TestReorderOncePerRoundTrip checks that the adaptive window grows once for all unnecessary retransmissions within a
 // round trip.
 func TestReorderOncePerRoundTrip(t *testing.T) {
 	w := newPipe(t, 0, reorder(reorderAdaptive, 0), &fixed{window: 1 << 20}, 0)
@@ -349,8 +350,8 @@ func TestReorderOncePerRoundTrip(t *testing.T) {
 	}
 }
 
-// TestPathBackoffEnds: a path that has failed and works again begins with the first timeout: its next failure is found
-// as soon.
+// TestPathBackoffEnds checks that a path that has failed and works again begins with the first timeout: its next
+// failure is found as soon.
 func TestPathBackoffEnds(t *testing.T) {
 	w, _ := chosen(t, 40_000_000, []unit.Bytes{10_000, 20_000}, []unit.Time{0, 0}, nil)
 	deliver, backoff := w.onData, 0

@@ -7,8 +7,8 @@ import (
 	"weir/core/unit"
 )
 
-// cut takes the payload of packets off, those with these numbers of transmission, as a switch does; as a frame, they
-// say so by having none.
+// cut removes the payload of the packets with these numbers of transmission, as a switch does. With frames, only the
+// missing payload shows it.
 func cut(frames bool, numbers ...int) func(*packet.Packet) (int, unit.Time) {
 	lose := drop(numbers...)
 	return func(p *packet.Packet) (int, unit.Time) {

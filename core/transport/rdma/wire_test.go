@@ -114,7 +114,7 @@ func TestEnds_LimitMessageSize(t *testing.T) {
 	}
 }
 
-// TestEnds_FindNearestPacket: a packet sequence number has 24 bits, and means the packet that is nearest.
+// TestEnds_FindNearestPacket checks that a packet sequence number has 24 bits, and means the packet that is nearest.
 func TestEnds_FindNearestPacket(t *testing.T) {
 	w := newPipe(t, 100_000_000*payload, nil, &fixed{window: 9000}, 0)
 	for _, x := range []struct{ psn, near, want int64 }{

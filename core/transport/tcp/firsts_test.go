@@ -23,8 +23,8 @@ func (r *overtaken) NextTimer() unit.Time                  { return unit.Never }
 func (r *overtaken) Feedback() cc.Feedback                 { return cc.Feedback{} }
 func (r *overtaken) Coalesce(most int) int                 { return most }
 
-// TestReceiver_CountsOvertakenSegments: segments that the path delays by less than a round trip count as overtaken
-// (cc.Data), and none that was lost and sent again does, once or twice, alone or next to others.
+// TestReceiver_CountsOvertakenSegments checks that segments that the path delays by less than a round trip count as
+// overtaken (cc.Data). A segment that was lost and sent again does not, once or twice, separate or next to others.
 func TestReceiver_CountsOvertakenSegments(t *testing.T) {
 	for _, x := range []struct {
 		name        string

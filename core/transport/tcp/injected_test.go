@@ -61,8 +61,8 @@ const small = 19456 // bytes: 19 units of the window's scale
 
 func shrink(p *packet.Packet) { p.TCP.Window = small >> minScale }
 
-// TestInjectedWindows: window updates: tcp_may_update_window accepts iff ack > snd_una, or seq > snd_wl1, or seq ==
-// snd_wl1 and the window grows or is 0.
+// TestInjectedWindows checks window updates: tcp_may_update_window accepts iff ack > snd_una, or seq > snd_wl1, or seq
+// == snd_wl1 and the window grows or is 0.
 func TestInjectedWindows(t *testing.T) {
 	x := inject(t, "cubic", false, func(w *pipe) { behind(w, 1, shrink) })
 	if x.lowest <= small || x.goodput() < 47 {
@@ -173,7 +173,7 @@ func TestInjectedAcknowledgements(t *testing.T) {
 			if random.Float64() < loss {
 				return false, 0
 			}
-			// as the packet leaves the queue
+			// as the packet departs from the queue
 			w.inject(&c, max(w.free-w.now, 0)+unit.TransmitTime(unit.Bytes(p.Size), w.rate)+15*unit.Microsecond)
 			return true, 0
 		}
@@ -226,8 +226,8 @@ func TestRewrittenWindows(t *testing.T) {
 	}
 }
 
-// TestInjectedEchoes: ECE on passing ACKs, or on copies of the last one, reduces a sender that negotiated ECN, once a
-// window.
+// TestInjectedEchoes checks that ECE on passing ACKs, or on copies of the last one, reduces a sender that negotiated
+// ECN, once a window.
 func TestInjectedEchoes(t *testing.T) {
 	echo := func(p *packet.Packet) { p.TCP.Flags |= packet.ECE }
 	every := func(w *pipe) { w.onAck = func(p *packet.Packet) (bool, unit.Time) { echo(p); return true, 0 } }

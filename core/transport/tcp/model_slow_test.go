@@ -10,14 +10,14 @@ import (
 
 func init() { checkAlways = true }
 
-// TestRenoUnderLossSlow: the rest of TestRenoUnderLoss: at 10⁻⁴ 2,000 losses are twenty million packets.
+// TestRenoUnderLossSlow runs the rest of TestRenoUnderLoss: at 10⁻⁴ 2,000 losses are twenty million packets.
 func TestRenoUnderLossSlow(t *testing.T) { underLoss(t, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3) }
 
-// TestFullLonger: a minute of each controller.
+// TestFullLonger runs each controller for a minute.
 func TestFullLonger(t *testing.T) { fillsTheLink(t, 60) }
 
-// TestNackOfDeliveredFull: attacks of ten seconds.
+// TestNackOfDeliveredFull runs attacks of ten seconds.
 func TestNackOfDeliveredFull(t *testing.T) { nacksOfDelivered(t, 10, 1, 10, 100, 1000) }
 
-// TestInjectedDuplicatesFull: copies of ACKs for 0.8 s.
+// TestInjectedDuplicatesFull sends copies of ACKs for 0.8 s.
 func TestInjectedDuplicatesFull(t *testing.T) { injectedDuplicates(t, unit.Second) }

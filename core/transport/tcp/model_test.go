@@ -8,8 +8,8 @@ import (
 	"weir/core/unit"
 )
 
-// throughput measures packets a round trip of one flow under random loss, over so
-// many losses, without a bottleneck.
+// throughput measures packets a round trip of one flow under random loss, over the given number of losses, without a
+// bottleneck.
 func throughput(t *testing.T, controller string, p float64, losses int) (perRTT float64, w *pipe) {
 	w = newPipe(t, controller, 0, func(c *Config) { c.Autotuning = false })
 	w.unchecked = true

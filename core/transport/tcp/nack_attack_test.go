@@ -10,8 +10,7 @@ import (
 	"weir/core/unit"
 )
 
-// state is all of a sender that a packet from outside could change, but for the count of what
-// is refused.
+// state returns all of a sender that a packet from outside could change, except the count of refused NACKs.
 func state(s *Sender) string {
 	c := s.counters
 	c.NacksRefused = 0
@@ -53,7 +52,7 @@ func strayNack(t *testing.T, trimmed func(p *packet.Packet) *packet.Packet) {
 	}
 }
 
-// damage makes the notice in p one that is cut short.
+// damage cuts the notice in p short.
 func damage(p *packet.Packet) {
 	if p.TCP.Present&packet.HasNotice != 0 {
 		p.TCP.SACK[3].Right = 5
@@ -62,7 +61,7 @@ func damage(p *packet.Packet) {
 	p.SetExtension(packet.ExtNotification, []byte{0x10, 0, 5})
 }
 
-// aim makes a NACK one about the packet at seq, of a transmission of that stamp.
+// aim changes a NACK to be about the packet at seq, and about a transmission with the given stamp.
 func aim(p *packet.Packet, seq int64, stamp uint32) {
 	if p.TCP.Present&packet.HasNotice != 0 {
 		old, _ := p.NoticeSubject()
@@ -168,15 +167,15 @@ func replayNack(t *testing.T, trimmed func(p *packet.Packet) *packet.Packet) {
 	}
 }
 
-// On the path, an attacker NACKs every data packet, which is delivered all the same. That
-// cannot be told from truth. What it costs: a window's reduction a round trip, no more, which
-// leaves two packets (RFC 5681 equation 4), as with an ECN echo on every ACK
-// (TestInjectedEchoes); and each packet goes out twice at the pace of NACKs, more often only as
-// ACKs of what is new allow. It never stops the flow, and when the attack ends the flow comes back.
+// TestNackOfDelivered checks an attacker on the path that NACKs every data packet, although it is delivered. A sender
+// cannot distinguish this from the truth. It costs at most a window's reduction a round trip, which leaves two packets
+// (RFC 5681 equation 4), as with an ECN echo on every ACK (TestInjectedEchoes). Each packet is sent twice at the pace
+// of NACKs, more often only as ACKs of new data allow. The flow never stops, and it recovers when the attack ends.
 // TestNackOfDeliveredFull has longer attacks and more shares.
 func TestNackOfDelivered(t *testing.T) { nacksOfDelivered(t, 2, 1, 100) }
 
-// nacksOfDelivered attacks for some seconds, in which one in each share of packets is NACKed.
+// nacksOfDelivered attacks for the given number of seconds with each of the shares. One packet in each share of packets
+// is NACKed.
 func nacksOfDelivered(t *testing.T, seconds unit.Time, shares ...int) {
 	t.Helper()
 	for i, name := range []string{"reno", "cubic", "reno", "cubic"} {

@@ -11,7 +11,7 @@ import (
 
 // TestNackDelayedACK checks a flight that is NACKed completely. Its resent segments arrive in order, one at a time, so
 // no gap makes the receiver acknowledge at once as in RFC 5681 §4.2. The sender requests that by PSH, so it never waits
-// for a delayed ACK (RFC 9293 §3.8.6.3) while it has data to send, however many transmissions are lost.
+// for a delayed ACK (RFC 9293 §3.8.6.3) while it has data to send, for any number of lost transmissions.
 func TestNackDelayedACK(t *testing.T) {
 	for _, nacks := range []string{transport.NacksLoss, transport.NacksSupply, transport.NacksResend} {
 		for _, segments := range []unit.Bytes{22, 25, 40, 80} {

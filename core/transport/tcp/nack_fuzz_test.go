@@ -92,9 +92,9 @@ func TestNackRandomPaths(t *testing.T) {
 	}
 }
 
-// FuzzSender_ForgedNacksKeepCounts sends damaged and forged notices into the middle of a transfer, about what is
-// out and what is not: nothing panics, nothing but what they name is marked, the books stay right, and
-// the transfer goes on.
+// FuzzSender_ForgedNacksKeepCounts sends damaged and forged notices into the middle of a transfer, about packets in
+// flight and others. The code never panics, only the packets that they name are marked, counts stay right, and the
+// transfer continues.
 func FuzzSender_ForgedNacksKeepCounts(f *testing.F) {
 	f.Add([]byte{0, 0, 0, 0, 0, 0x10, 0, 5, 0xa8, 0, 0, 0, 0, 0, 0, 0, 0, 3})
 	f.Add([]byte(strings.Repeat("\x00\x05\x00\x00\x11\x10\x01\x05\xa8\x00\x00\x00\x00\x00\x00\x00"+
@@ -103,8 +103,8 @@ func FuzzSender_ForgedNacksKeepCounts(f *testing.F) {
 	f.Fuzz(anyNacks)
 }
 
-// anyNacks reads NACKs out of data: which segment, how far beside it, the stamp, length and bytes
-// of the extension, and how long until the next.
+// anyNacks reads NACKs from data: the segment, the distance from it, the stamp, length and bytes of the extension, and
+// the time until the next.
 func anyNacks(t *testing.T, data []byte) {
 	for i := range 6 {
 		name, form := []string{"reno", "cubic", "bbr"}[i%3], nackForms[i/3]
@@ -158,7 +158,7 @@ func anyNacks(t *testing.T, data []byte) {
 	}
 }
 
-// overwrite puts x where the notice in p is, as it comes from the wire.
+// overwrite puts x where the notice in p is, as it arrives from the wire.
 func overwrite(p *packet.Packet, x []byte) {
 	if p.TCP.Present&packet.HasNotice == 0 {
 		p.SetExtension(packet.ExtNotification, x)

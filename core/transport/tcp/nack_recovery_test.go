@@ -256,8 +256,8 @@ func TestNackPacer(t *testing.T) {
 	}
 }
 
-// star is a switch with one port that trims what finds no room and tells the sender, and many
-// senders, who all have something for the host behind it: incast (BS'19 §2).
+// star is a switch with one port, and many senders that all send to the host behind it: incast (BS'19 §2). The switch
+// trims packets that find no room, and notifies the sender.
 type star struct {
 	flows     []*pipe
 	trims     int
@@ -265,8 +265,8 @@ type star struct {
 	last      unit.Time
 }
 
-// incast runs n senders of size bytes over links of 10 Gb/s and 5 µs, into a port with room for
-// so many packets, with or without NACKs.
+// incast runs n senders of size bytes over links of 10 Gb/s and 5 µs, into a port with room for the given number of
+// packets, with or without NACKs.
 func incast(t *testing.T, n int, size unit.Bytes, room int, nacks bool) *star {
 	const us = unit.Microsecond
 	x := &star{}

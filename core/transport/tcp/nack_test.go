@@ -13,8 +13,8 @@ import (
 	"weir/internal/testkit"
 )
 
-// nackOf is what a switch makes of a data packet that found no room (BS'19 §4.3): its headers
-// with the endpoints swapped, and the notice.
+// nackOf returns the NACK that a switch makes of a data packet that found no room (BS'19 §4.3): its headers with the
+// endpoints swapped, and the notice.
 func nackOf(p *packet.Packet, n packet.Notification) *packet.Packet {
 	q := *p
 	q.SwapEnds()
@@ -27,7 +27,7 @@ func trimmed(p *packet.Packet) *packet.Packet {
 	return nackOf(p, packet.Notification{Cause: packet.CauseTrimmed, Lost: p.Payload})
 }
 
-// optionOf makes a NACK of p in a TCP option.
+// optionOf returns a NACK of p in a TCP option.
 func optionOf(p *packet.Packet, n packet.Notification) *packet.Packet {
 	q := *p
 	q.SwapEnds()
@@ -41,7 +41,7 @@ func optionOf(p *packet.Packet, n packet.Notification) *packet.Packet {
 // makers make NACKs in either form.
 var makers = [2]func(*packet.Packet, packet.Notification) *packet.Packet{nackOf, optionOf}
 
-// nackForms are the forms in which NACKs come to a sender, of a packet that is trimmed.
+// nackForms are the forms of a NACK of a trimmed packet.
 var nackForms = []struct {
 	name string
 	of   func(p *packet.Packet) *packet.Packet
@@ -52,7 +52,7 @@ var nackForms = []struct {
 	}},
 }
 
-// nackDrops has a switch, so far from the sender, NACK whatever is dropped.
+// nackDrops makes a switch send a NACK for each dropped data packet. It takes the time away to the sender.
 func (w *pipe) nackDrops(away unit.Time) {
 	w.onDrop = func(p *packet.Packet) {
 		if p.Payload > 0 {
@@ -61,7 +61,7 @@ func (w *pipe) nackDrops(away unit.Time) {
 	}
 }
 
-// sentAs makes a copy of the data packet that was a segment's last transmission.
+// sentAs returns a copy of the data packet that was a segment's last transmission.
 func sentAs(w *pipe, g *segment) *packet.Packet {
 	p := &packet.Packet{Src: 1, Dst: 2, SrcPort: 10000, DstPort: 5000, Proto: packet.ProtoTCP, Version: 4, Seq: g.seq,
 		Ack: w.s.peer.next, Payload: int32(g.end - g.seq)}
@@ -85,10 +85,10 @@ func numbered(lost func(n int, p *packet.Packet) bool) func(p *packet.Packet) (b
 	}
 }
 
-// BS'19 §4.3: "NACKs also help the sender directly infer which packet did not reach the
-// receiver". What was trimmed is sent again once, nothing else is, whichever packets it were: no duplicate
-// arrives, no timer fires, no SACK is waited for. Two go at once, and more as packets are delivered, for who fills
-// all places at once storms (transport.NACKPacer). With nacks: supply the bound says when.
+// TestNackExact checks BS'19 §4.3: "NACKs also help the sender directly infer which packet did not reach the receiver".
+// Any trimmed packets are sent again once, and no others: no duplicate arrives, no timer fires, and no packet waits for
+// a SACK. Two go at once, and more as packets are delivered, since a sender that fills all places at once causes a
+// storm (transport.NACKPacer). With nacks: supply the bound determines when.
 func TestNackExact(t *testing.T) {
 	for _, mode := range []string{transport.NacksLoss, transport.NacksResend, transport.NacksSupply} {
 		t.Run(mode, func(t *testing.T) {
@@ -143,8 +143,8 @@ func TestNackExact(t *testing.T) {
 	}
 }
 
-// TestNackSpans: one NACK can name several packets of one time stamp: all that are out are sent again, those that are
-// not are passed over, and one named twice counts once.
+// TestNackSpans checks that one NACK can name several packets of one time stamp. All that are in flight are sent again,
+// the others are passed over, and one named twice counts once.
 func TestNackSpans(t *testing.T) {
 	w := newPipe(t, "reno", 0, nil)
 	w.limit = 0
@@ -438,7 +438,7 @@ func TestNackRules(t *testing.T) {
 		t.Errorf("after an undo %d are lost", w.s.lostOut)
 	}
 
-	// With nacks: resend a controller hears of no loss, and of no end of one.
+	// With nacks: resend a controller is notified of no loss, and of no end of one.
 	w = newPipe(t, "cubic", 69*1448, func(c *Config) { c.Nacks = transport.NacksResend })
 	told, last := 0, ""
 	w.s.control.Controller = &noticeSpy{Controller: w.s.control.Controller, notice: func(cc.Notice) { told++ },

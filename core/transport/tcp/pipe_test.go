@@ -134,7 +134,7 @@ func (w *pipe) ack(p *packet.Packet) {
 	w.inject(p, w.delay+later)
 }
 
-// inject lets p arrive at the sender after so much time.
+// inject makes p arrive at the sender after the time in.
 func (w *pipe) inject(p *packet.Packet, in unit.Time) {
 	insert(&w.backward, flight{w.now + in, 0, p, 0})
 }
@@ -143,7 +143,7 @@ func (w *pipe) inject(p *packet.Packet, in unit.Time) {
 // short queue always is. What check finds stays for a round trip: the segments are in the queue for so long.
 var checkAlways bool
 
-// step does what happens next; false: nothing, before until.
+// step runs the next event. It returns false if there is no event before until.
 func (w *pipe) step(until unit.Time) bool {
 	next := min(w.s.NextTimer(), w.r.NextTimer(), max(w.r.NextSend(), w.now))
 	if t := w.s.NextSend(); t != unit.Never {

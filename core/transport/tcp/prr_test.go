@@ -53,7 +53,7 @@ func TestPRR_ReducesInProportion(t *testing.T) {
 	}
 }
 
-// TestPRRText: RFC 9937 §6, line by line. RecoverFS is 20 packets, ssthresh 10.
+// TestPRRText checks RFC 9937 §6, line by line. RecoverFS is 20 packets, ssthresh 10.
 func TestPRRText(t *testing.T) {
 	for _, c := range []struct {
 		name               string

@@ -83,7 +83,7 @@ func (b *scoreboard) losses() (l []uint32) {
 	return l
 }
 
-// TestRACKSteps: RFC 8985 §6.2, steps 2 and 3.
+// TestRACKSteps checks RFC 8985 §6.2, steps 2 and 3.
 func TestRACKSteps(t *testing.T) {
 	t.Run("step 2: the most recently sent of those delivered", func(t *testing.T) {
 		r := newRACK()
@@ -126,7 +126,7 @@ func TestRACKSteps(t *testing.T) {
 	})
 }
 
-// TestRACKWindow: RFC 8985 §6.2 step 4, the reordering window.
+// TestRACKWindow checks RFC 8985 §6.2 step 4, the reordering window.
 func TestRACKWindow(t *testing.T) {
 	for _, c := range []struct {
 		name       string

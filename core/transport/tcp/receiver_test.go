@@ -93,8 +93,8 @@ func TestDCTCPReceiver(t *testing.T) {
 		arrive(ce)
 		r.quick = 0
 	}
-	// not marked: the second is acknowledged; the third waits; the mark has it
-	// acknowledged unmarked first, then itself; and so on.
+	// not marked: the second segment is acknowledged, and the third waits. At the mark, the third is acknowledged as
+	// unmarked, and then the marked one; and so on.
 	want := "| +0 false | | -1 false +0 true | | +0 true | | -1 true +0 false | |"
 	if s := strings.Join(got, " "); s != want {
 		t.Errorf("got  %s\nwant %s", s, want)
@@ -248,10 +248,10 @@ func TestReceiveBufferOfJumboFrames(t *testing.T) {
 	}
 }
 
-// The window's share of the buffer after the first segment of an MTU, in 256ths: window_clamp / sk_rcvbuf of Linux 6.18
-// in the lab (tcpi_rcv_ssthresh and SK_MEMINFO_RCVBUF at the end of a run over IPv6), where sk_rmem_alloc said 4,352
-// bytes a segment up to MTU 3000, 8,448 at 4000, 9,024 from 4200 on, and 13,120 from 8250 on. At 1500 bytes Linux has
-// 158, of 2,304, and the simulator the half with which both begin.
+// TestShareOfBuffer checks the window's share of the buffer after the first segment of an MTU, in 256ths. It is
+// window_clamp / sk_rcvbuf of Linux 6.18 in the lab (tcpi_rcv_ssthresh and SK_MEMINFO_RCVBUF at the end of a run over
+// IPv6). There sk_rmem_alloc was 4,352 bytes a segment up to MTU 3000, 8,448 at 4000, 9,024 from 4200 on, and 13,120
+// from 8250 on. At 1500 bytes Linux has 158, of 2,304, and the simulator the half with which both begin.
 func TestShareOfBuffer(t *testing.T) {
 	for _, row := range []struct {
 		mtu   int32

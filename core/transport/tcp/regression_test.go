@@ -71,7 +71,7 @@ func TestReorderingWindowOnceARound(t *testing.T) {
 	}
 }
 
-// TestUndoWithdrawsCWR: undo withdraws CWR (tcp_ecn_withdraw_cwr).
+// TestUndoWithdrawsCWR checks that undo withdraws CWR (tcp_ecn_withdraw_cwr).
 func TestUndoWithdrawsCWR(t *testing.T) {
 	w := newPipe(t, "cubic", 0, func(c *Config) { c.ECN = true })
 	w.runUntil(200 * ms)
@@ -98,7 +98,7 @@ func TestUndoBeforeRetransmission(t *testing.T) {
 	}
 }
 
-// TestSACKFromUna: a SACK block that begins at snd_una is not valid.
+// TestSACKFromUna checks that a SACK block that begins at snd_una is not valid.
 func TestSACKFromUna(t *testing.T) {
 	w := newPipe(t, "cubic", 0, nil)
 	w.runUntil(200 * ms)
@@ -108,7 +108,7 @@ func TestSACKFromUna(t *testing.T) {
 	}
 }
 
-// TestMadEcho: a mad echo.
+// TestMadEcho checks that echoes of time stamps that are far off do not make round trips or the RTO negative or long.
 func TestMadEcho(t *testing.T) {
 	w := newPipe(t, "cubic", 0, nil)
 	w.runUntil(200 * ms)
@@ -125,7 +125,7 @@ func TestMadEcho(t *testing.T) {
 	}
 }
 
-// TestResetBeforePAWS: RST is taken although PAWS fails.
+// TestResetBeforePAWS checks that RST is accepted although PAWS fails.
 func TestResetBeforePAWS(t *testing.T) {
 	w := newPipe(t, "cubic", 0, nil)
 	w.runUntil(200 * ms)
@@ -186,7 +186,7 @@ func TestLateEmit(t *testing.T) {
 	}
 }
 
-// TestSecondProbe: with a TLP out, the probe timer's RTO counts from the head.
+// TestSecondProbe checks that with a TLP in flight, the probe timer's RTO counts from the head.
 func TestSecondProbe(t *testing.T) {
 	w := newPipe(t, "cubic", 0, nil)
 	w.runUntil(200 * ms)
@@ -200,7 +200,7 @@ func TestSecondProbe(t *testing.T) {
 	}
 }
 
-// TestIdleUndo: late DSACK with an empty queue undoes.
+// TestIdleUndo checks that a late DSACK with an empty queue undoes.
 func TestIdleUndo(t *testing.T) {
 	w := newPipe(t, "cubic", 144800, nil)
 	w.runUntil(30 * ms)
@@ -304,7 +304,7 @@ func TestTCP_ForgedSegmentsKeepBounds(t *testing.T) {
 	}
 }
 
-// TestProbeDoesNotUndo: a TLP's DSACK must not undo a real recovery.
+// TestProbeDoesNotUndo checks that a TLP's DSACK does not undo a real recovery.
 func TestProbeDoesNotUndo(t *testing.T) {
 	w := newPipe(t, "reno", 14480, func(c *Config) { c.CompressedACK = 0 })
 	n := 0
@@ -342,7 +342,7 @@ type lossSpy struct {
 
 func (s *lossSpy) OnLoss(now unit.Time, l cc.Loss) { s.seen(l); s.Controller.OnLoss(now, l) }
 
-// TestReorderingWindowGrows: the reordering window widens once a round, round after round.
+// TestReorderingWindowGrows checks that the reordering window widens once a round, round after round.
 func TestReorderingWindowGrows(t *testing.T) {
 	w := newPipe(t, "cubic", 0, nil)
 	w.runUntil(60 * ms)

@@ -239,7 +239,8 @@ func TestSendBuffer(t *testing.T) {
 		testkit.Tolerance{Relative: 0.05})
 }
 
-// TestApplication_KeepsRateStopAndSize: the application: a rate is kept, a stop time too, and a size is exact.
+// TestApplication_KeepsRateStopAndSize checks that the application keeps a rate and a stop time, and that a size is
+// exact.
 func TestApplication_KeepsRateStopAndSize(t *testing.T) {
 	w := newPipe(t, "cubic", 0, func(c *Config) { c.Rate = 8 * unit.Mbps })
 	w.runUntil(10 * unit.Second)
@@ -312,7 +313,8 @@ func TestZeroWindow(t *testing.T) {
 	}
 }
 
-// TestSender_AcceptsResetOnlyInSequence: a reset in sequence ends the connection, another does not (RFC 5961 §3.2).
+// TestSender_AcceptsResetOnlyInSequence checks that a reset in sequence ends the connection, and another does not (RFC
+// 5961 §3.2).
 func TestSender_AcceptsResetOnlyInSequence(t *testing.T) {
 	w := newPipe(t, "reno", 0, nil)
 	w.runUntil(500 * ms)
@@ -378,8 +380,8 @@ func TestRandomPaths(t *testing.T) {
 	}
 }
 
-// FuzzTCP_AnySegmentsKeepCounts sends anything to both ends in the middle of a transfer: nothing
-// panics, and the counts stay right.
+// FuzzTCP_AnySegmentsKeepCounts sends any segments to both ends in the middle of a transfer. The code never panics, and
+// the counts stay right.
 func FuzzTCP_AnySegmentsKeepCounts(f *testing.F) {
 	f.Add([]byte{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20})
 	f.Add([]byte(strings.Repeat("\x10\x00\x80\x01\xff\x7f\x20\x40", 20)))

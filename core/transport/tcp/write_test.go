@@ -78,7 +78,7 @@ func TestECNFallback(t *testing.T) {
 }
 
 // TestBeginsConnected checks that an application that starts once it is connected writes for as long as one that starts
-// at once, whatever the handshake takes. Its time counts from the connection.
+// at once, for any time of the handshake. Its time counts from the connection.
 func TestBeginsConnected(t *testing.T) {
 	for _, connected := range []bool{false, true} {
 		w := newPipe(t, "reno", 10*1448, func(x *Config) {

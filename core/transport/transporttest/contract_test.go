@@ -94,7 +94,7 @@ func (a *altered) Counters() *transport.Counters {
 	return a.Endpoint.Counters()
 }
 
-// opinion is a controller whose decisions or acknowledgements are changed.
+// opinion is a controller with changed decisions or acknowledgements.
 type opinion struct {
 	cc.Controller
 	decide func(d *cc.Decision)
@@ -397,7 +397,7 @@ func TestContract_DetectsMutants(t *testing.T) {
 	}
 }
 
-// TestPromisesHaveMutants: each promise has a mutant that breaks it.
+// TestPromisesHaveMutants checks that each promise has a mutant that breaks it.
 func TestPromisesHaveMutants(t *testing.T) {
 	for _, p := range promises {
 		if !slices.ContainsFunc(mutants, func(m mutant) bool { return m.promise == p.name }) {

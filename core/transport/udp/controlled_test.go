@@ -81,7 +81,7 @@ func (l *line) put(p *packet.Packet, back bool) {
 	}{l.now + 10*us, p, back})
 }
 
-// runUntil runs the events of the line until none is left, or until the given time.
+// runUntil runs the events of the line until there is no further one, or until the given time.
 func (l *line) runUntil(until unit.Time) {
 	for range 1_000_000 {
 		next := min(l.s.NextSend(), l.s.NextTimer(), l.r.NextTimer())
@@ -279,8 +279,8 @@ func TestControlledRefused(t *testing.T) {
 	}
 }
 
-// TestReportsMerge: a report that is longer than its datagram waits until the NIC is free, and is of all that has
-// arrived by then.
+// TestReportsMerge checks that a report that is longer than its datagram waits until the NIC is free, and covers all
+// that has arrived by then.
 func TestReportsMerge(t *testing.T) {
 	for _, x := range []struct {
 		payload int32

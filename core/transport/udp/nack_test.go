@@ -25,7 +25,7 @@ func nackOf(p *packet.Packet, cause packet.Cause, more ...packet.Span) *packet.P
 	return &q
 }
 
-// sent is a flow of so many datagrams, of which as many as the window has room for are out.
+// sent returns a flow of datagrams. As many of them are in flight as the window has room for.
 func sent(t *testing.T, window, size unit.Bytes, nacks string) (*line, []*packet.Packet) {
 	l := newLine(t, &fixed{window: window}, size, func(_ *transport.Flow, c *ControlledConfig) { c.Nacks = nacks })
 	var out []*packet.Packet
@@ -184,7 +184,7 @@ func TestControlledNacksOnPath(t *testing.T) {
 	}
 }
 
-// FuzzControlledNack: any order of sends, NACKs of anything, and reports: the books are right.
+// FuzzControlledNack checks that counts are right for any order of sends, NACKs of anything, and reports.
 func FuzzControlledNack(f *testing.F) {
 	f.Add([]byte{0, 20, 1, 3, 1, 4, 2, 5, 0, 20, 1, 5, 3, 0})
 	f.Add([]byte{0, 200, 1, 0, 1, 1, 1, 199, 2, 100, 0, 200, 4, 0, 1, 7})

@@ -64,7 +64,7 @@ func TestCBRExact(t *testing.T) {
 	}
 }
 
-// TestGapJitter: with jitter each gap is within ±j of the nominal one, uniform, and the rate stays.
+// TestGapJitter checks that with jitter each gap is within ±j of the nominal one, uniform, and that the rate stays.
 func TestGapJitter(t *testing.T) {
 	s, _ := pair(t, newFlow(), Config{Rate: 40 * unit.Mbps, Pattern: CBR, GapJitter: 0.1})
 	at := times(t, s, 200_001)
@@ -105,8 +105,8 @@ func TestSender_PoissonGapsAreExponential(t *testing.T) {
 	}
 }
 
-// TestSender_BurstSendsEarnedDatagrams: bursts as iperf3 sends them: each millisecond all datagrams that the rate has
-// earned, back to back: 40 Mb/s is 3.45 datagrams a millisecond.
+// TestSender_BurstSendsEarnedDatagrams checks bursts as iperf3 sends them: each millisecond all datagrams that the rate
+// has earned, back to back. 40 Mb/s is 3.45 datagrams a millisecond.
 func TestSender_BurstSendsEarnedDatagrams(t *testing.T) {
 	s, _ := pair(t, newFlow(), Config{Rate: 40 * unit.Mbps, Pattern: Burst, Interval: unit.Millisecond})
 	at := times(t, s, 34_531)
@@ -156,7 +156,7 @@ func TestBurstSleepsLong(t *testing.T) {
 	}
 }
 
-// TestFarFuture: times beyond the range of Time are never, not negative.
+// TestFarFuture checks that times beyond the range of Time are never, not negative.
 func TestFarFuture(t *testing.T) {
 	for _, c := range []Config{
 		{Rate: 1, Pattern: CBR, GapJitter: 1},
@@ -201,7 +201,7 @@ func TestOnOff(t *testing.T) {
 	}
 }
 
-// TestStartStopSize: a flow starts and stops when it should, and sends its size and no more.
+// TestStartStopSize checks that a flow starts and stops at its times, and sends exactly its size.
 func TestStartStopSize(t *testing.T) {
 	f := newFlow()
 	f.Start, f.Stop = unit.Second, 2*unit.Second
@@ -228,7 +228,7 @@ func TestStartStopSize(t *testing.T) {
 	}
 }
 
-// TestSchedulesContinue: a busy NIC delays datagrams, not the schedule: the rate is made up for.
+// TestSchedulesContinue checks that a busy NIC delays datagrams, not the schedule: the flow catches up with its rate.
 func TestSchedulesContinue(t *testing.T) {
 	s, _ := pair(t, newFlow(), Config{Rate: 40 * unit.Mbps, Pattern: CBR})
 	var p packet.Packet
@@ -339,7 +339,7 @@ func TestConfig_RejectsBadValues(t *testing.T) {
 	}
 }
 
-// TestConfig_WarnsOfPhaseLock: without jitter the user is warned of phase lock.
+// TestConfig_WarnsOfPhaseLock checks that without jitter there is a warning about phase lock.
 func TestConfig_WarnsOfPhaseLock(t *testing.T) {
 	if w := (&Config{Pattern: CBR}).Warns(); len(w) != 1 {
 		t.Error("no warning of phase lock")

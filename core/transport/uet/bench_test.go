@@ -7,8 +7,8 @@ import (
 	"weir/worlds/sim"
 )
 
-// BenchmarkReference counts packet-hops of switch ports, data and headers, a second of processor time: cases A5
-// and A7.
+// BenchmarkReference measures packet-hops of switch ports, data and headers, a second of processor time: cases A5 and
+// A7.
 func BenchmarkReference(b *testing.B) {
 	for _, name := range []string{"a05", "a07"} {
 		b.Run(name, func(b *testing.B) {

@@ -40,8 +40,8 @@ Bundle 1
 `
 
 // halvingMatrix returns the matrix of an all-reduce of 16 MiB among 16 nodes by halving and doubling, some times in a
-// row: the flow of a round triggers what its receiver sends in the next one, when its sender has it acknowledged. Node
-// 3 begins late by some microseconds.
+// row. The flow of a round triggers the next flow of its receiver, when its sender has the acknowledgement. Node 3
+// begins late by some microseconds.
 func halvingMatrix(late float64, times int) string {
 	const nodes, size = 16, 16 << 20
 	var rounds [][2]int // distance of the partner, size

@@ -34,7 +34,7 @@ type passage struct {
 	p  *packet.Packet
 }
 
-// What happens to a packet on its way.
+// fate is what happens to a packet on its way.
 type fate struct {
 	copies int
 	later  unit.Time
@@ -89,7 +89,7 @@ func newPipe(t testing.TB, sizes []unit.Bytes, change func(i int, c *Config)) *p
 	return w
 }
 
-// cross is what a link does in wire mode: nothing but the bytes and the size go on.
+// cross is what a link does in wire mode: it carries only the bytes and the size.
 func (w *pipe) cross(p *packet.Packet) *packet.Packet {
 	if !w.wire {
 		c := *p
@@ -165,7 +165,7 @@ func (w *pipe) put(p *packet.Packet, hook func(*packet.Packet) fate, at unit.Tim
 	}
 }
 
-// step does what happens next; false: nothing, before until.
+// step runs the next event. It returns false if there is no event before until.
 func (w *pipe) step(until unit.Time) bool {
 	next := unit.Never
 	for i, s := range w.s {
@@ -206,8 +206,7 @@ func (w *pipe) step(until unit.Time) bool {
 	return true
 }
 
-// stir reads, as a host does, what endpoint i has changed for others: it must name
-// whoever may send now.
+// stir reads, as a host does, the changes of endpoint i for others: it must name the flow that may send next.
 func (w *pipe) stir(i int, before *member) {
 	named := false
 	for f, ok := w.r[i].Rescheduled(); ok; f, ok = w.r[i].Rescheduled() {

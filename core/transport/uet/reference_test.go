@@ -133,7 +133,7 @@ var references = []reference{
 	{"a15", 128, 728.549, 562.4, 62720, 4965, 307881 + 297889, 0.03, 5},
 	{"a16", 128, 237.341, 195.7, 62720, 229, 303278 + 107587, 0.03, 5},
 	{"a17", 128, 739.351, 624.4, 62720, 8381, 0, 0.03, 5}, // ours: A15's with credit; hops were not counted
-	// ours: the inputs of a review that no developer of this transport had seen (seeds.csv)
+	// Weir's own: the inputs of a review that no developer of this transport had seen (seeds.csv)
 	{"c1", 600, 338.805, 39.0, 78364, 3084, 0, 0.03, 8},
 	{"c2", 96, 183.333, 128.5, 23520, 26860, 0, 0.03, 8},
 	{"c3", 128, 221.45, 189.9, 125312, 1191, 0, 0.03, 8},
@@ -153,17 +153,18 @@ func (r *reference) of(t testing.TB) *experiment.Spec {
 
 func micro(t unit.Time) float64 { return float64(t) / 1e6 }
 
-// runs are those of the simulator with other seeds, where they were made (seeds.csv).
+// runs has the simulator's results with other seeds, where they were made (seeds.csv).
 type runs struct {
 	n                 float64
 	last, mean, again float64 // on average
 	low, high         float64 // of the last end
 }
 
-// ownSeed is the simulator's when none is given.
+// ownSeed is the simulator's default.
 const ownSeed = "13"
 
-// others reads the simulator's runs with other seeds, one of which is the one that the case has; nil: there are none.
+// others reads the simulator's runs with other seeds, including the case's own. It returns nil if there are no such
+// runs.
 func (r *reference) others(t testing.TB) *runs {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", "reference", "seeds.csv"))
@@ -254,7 +255,7 @@ func TestUET_MatchesReferenceSimulator(t *testing.T) {
 	}
 }
 
-// TestReferenceFiles: the files of all cases can be read, and have the flows that they should have.
+// TestReferenceFiles checks that the files of all cases can be read, and have their flows.
 func TestReferenceFiles(t *testing.T) {
 	for i := range references {
 		r := &references[i]

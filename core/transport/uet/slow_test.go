@@ -7,10 +7,11 @@ import (
 	"weir/core/unit"
 )
 
-// On an oversubscribed network a receiver asks for less by the share of packets that were trimmed within it, and by
-// half of what is marked beyond 30 % of those that came whole, and for 1 % more while neither is so, or 1 %, 2 %, 4 %
-// … while nothing is marked; never for less than 0.9 over the oversubscription. What is trimmed before the receiver
-// does not count. Its share changes in periods from the first flow's start on, also of those in which nothing comes.
+// TestSlowdown_FollowsTrimsAndMarks checks the rate that a receiver requests on an oversubscribed network. It falls by
+// the share of packets trimmed within the network, and by half of the share marked beyond 30 % of the packets that
+// arrive whole. Without either it rises by 1 %, or by 1 %, 2 %, 4 % … while no packet is marked. It is never below 0.9
+// over the oversubscription. Packets trimmed right before the receiver do not count. The rate changes in periods from
+// the first flow's start on, also in periods without packets.
 func TestSlowdown_FollowsTrimsAndMarks(t *testing.T) {
 	c := Defaults()
 	c.Control, c.Network, c.Oversubscription = byReceiver, 10*us, 4
@@ -60,14 +61,14 @@ func TestSlowdown_FollowsTrimsAndMarks(t *testing.T) {
 		}
 	}
 	x.rate = 0.225
-	// a PULL then takes as much longer
+	// a PULL then takes longer by the same factor
 	p := &pacer{slow: x}
 	m := &member{flow: 1, perQuantum: 1000, target: 64}
 	p.requestCredit(0, m)
 	if p.sendCredit(0, 64, 4); p.NextPull() != 284444 {
 		t.Errorf("the next PULL goes at %v", p.NextPull())
 	}
-	// when nothing has come for a while it asks for all again, at the first PULL as at the first packet
+	// after a while without packets it requests the full rate again, at the first PULL as at the first packet
 	y, at := *x, x.nextChange+20*x.every
 	p = &pacer{slow: x}
 	p.RecordPull(at, 0)

@@ -46,7 +46,7 @@ func data(s *Sender, n int64, flags uint8) *packet.Packet {
 	return p
 }
 
-// ackOf is what an acknowledgement says; nil: p is none.
+// ackOf returns the content of an acknowledgement, or nil if p is no acknowledgement.
 func ackOf(p *packet.Packet) *answer {
 	var a answer
 	if p.Kind != packet.Ack || !a.readFrom(p) {
@@ -168,7 +168,7 @@ func TestInFlight(t *testing.T) {
 	if s.inFlight != (n-3)*1050 {
 		t.Errorf("%d bytes after three have come", s.inFlight)
 	}
-	// nothing goes meanwhile, as the window is full or not: NACK of packet 4
+	// no packet is sent meanwhile, as the window is full or not: NACK of packet 4
 	before := s.inFlight
 	deliver(s, 11*us, answer{nack: true, caused: 4})
 	if s.inFlight != before-1050 || s.waits != 1 {
@@ -180,8 +180,8 @@ func TestInFlight(t *testing.T) {
 	}
 }
 
-// TestSender_SamplesUnambiguousRoundTrips: a round trip is known of packets that were sent once, or twice if the
-// acknowledgement is of the second.
+// TestSender_SamplesUnambiguousRoundTrips checks that a round trip is known of packets that were sent once, or twice if
+// the acknowledgement is of the second.
 func TestSender_SamplesUnambiguousRoundTrips(t *testing.T) {
 	s, _ := both(t, 1_000_000, nil)
 	sent(s, 0)
@@ -309,8 +309,8 @@ func TestSender_EstimatedTimeoutDoubles(t *testing.T) {
 	}
 }
 
-// TestEstimatedLongPath: a receiver acknowledges several packets by the last of them: where round trips do not vary,
-// the first of them must not be taken to be lost.
+// TestEstimatedLongPath checks a receiver that acknowledges several packets by the last of them. Where round trips do
+// not vary, the first of them must not be taken for lost.
 func TestEstimatedLongPath(t *testing.T) {
 	s, _ := both(t, 10_000_000, func(c *Config) { c.RTO, c.RTOMin = estimatedRTO, 100*us })
 	s.timer.Trip = transport.RoundTrip{}
@@ -420,14 +420,14 @@ func TestPacer_ServesFlowsInTurn(t *testing.T) {
 	if s := strings.Join(got, " "); s != want {
 		t.Errorf("%s\nwant %s", s, want)
 	}
-	// a PULL that gives nothing takes the time of four units
+	// a PULL that gives no credit takes the time of four units
 	c := member(3)
 	x.requestCredit(now, c)
 	x.RecordPull(1_000_000, 0)
 	if x.sendCredit(1_000_000, 64, 4); x.NextPull() != 1_004_000 {
 		t.Errorf("%d after a PULL that gives nothing", x.NextPull())
 	}
-	// one whose flow is over has no turn
+	// a member with a finished flow has no turn
 	if x.removeMember(c); x.nextMember() == c {
 		t.Error("a flow that is over has its turn")
 	}

@@ -9,8 +9,8 @@ import (
 	"weir/core/unit"
 )
 
-// pipe joins the two endpoints over a path of a delay each way that loses what
-// lose says; it returns the number of data packets sent and the time of the end.
+// pipe joins the two endpoints over a path of a delay each way, with losses as lose reports them. It returns the number
+// of data packets sent and the time of the end.
 func pipe(t *testing.T, s *Sender, r *Receiver, lose func(data bool, n int) bool) (sent int, end unit.Time) {
 	t.Helper()
 	type flight struct {
@@ -85,7 +85,7 @@ func TestSender_WindowLimitsFlight(t *testing.T) {
 	}
 }
 
-// TestSender_DeliversAllUnderLoss: any packets may be lost, data or acknowledgements: all bytes arrive, once.
+// TestSender_DeliversAllUnderLoss checks that all bytes arrive once, for any lost packets, data or acknowledgements.
 func TestSender_DeliversAllUnderLoss(t *testing.T) {
 	for seed := range uint64(30) {
 		random := unit.NewRandom(seed, "loss")
@@ -103,7 +103,7 @@ func TestSender_DeliversAllUnderLoss(t *testing.T) {
 	}
 }
 
-// TestGoBackN: a single loss in a window costs one NACK and one window, not a timeout.
+// TestGoBackN checks that a single loss in a window costs one NACK and one window, not a timeout.
 func TestGoBackN(t *testing.T) {
 	s, r := New(flowtest.NewFlow(100_000), 20, 10*unit.Millisecond)
 	sent, end := pipe(t, s, r, func(data bool, n int) bool { return data && n == 30 })
@@ -112,7 +112,8 @@ func TestGoBackN(t *testing.T) {
 	}
 }
 
-// TestSender_TimeoutDoublesUntilProgress: the timeout doubles up to 64 times, and a new acknowledgement resets it.
+// TestSender_TimeoutDoublesUntilProgress checks that the timeout doubles up to 64 times, and that a new acknowledgement
+// resets it.
 func TestSender_TimeoutDoublesUntilProgress(t *testing.T) {
 	s, _ := New(flowtest.NewFlow(10_000), 5, unit.Millisecond)
 	s.Emit(0, &packet.Packet{})
@@ -134,7 +135,7 @@ func TestSender_TimeoutDoublesUntilProgress(t *testing.T) {
 	if s.NextTimer() != at+unit.Millisecond {
 		t.Errorf("after progress the timeout is %v", s.NextTimer()-at)
 	}
-	// an acknowledgement of what was never sent changes nothing
+	// an acknowledgement of data that was never sent has no effect
 	s.Receive(at, &packet.Packet{Kind: packet.Ack, Ack: 1 << 40})
 	if s.unacked != 1000 {
 		t.Errorf("acknowledged up to %d", s.unacked)

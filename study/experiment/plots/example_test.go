@@ -9,8 +9,8 @@ import (
 	"weir/study/measure"
 )
 
-// ExampleDecoder_ParsePlot reads a plot from keys with their texts, such as those of flags, and from the names of a
-// run's parameters and measures.
+// ExampleDecoder_ParsePlot reads a plot from keys with their texts, such as flags', and from the names of a run's
+// parameters and measures.
 func ExampleDecoder_ParsePlot() {
 	view := &claim.View{Sweep: []measure.Dimension{{Key: "rate"}}}
 	names := &measure.Values{Measures: []measure.Measured{{Name: "goodput"}}}

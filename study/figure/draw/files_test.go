@@ -18,8 +18,8 @@ import (
 // look is a folder for pictures of the samples, to be looked at: LOOK=/tmp/pictures go test -run TestEveryKind
 var look = os.Getenv("LOOK")
 
-// TestEveryKind: every kind of figure is drawn on a screen and at the widths of journals, in the same bytes each time,
-// on a background that is whole.
+// TestEveryKind checks that every kind of figure is drawn on a screen and at the widths of journals, in the same bytes
+// each time, on a background that is whole.
 func TestEveryKind(t *testing.T) {
 	for name, f := range samples() {
 		for _, size := range []struct {
@@ -62,8 +62,8 @@ func covers(path, w, h string) bool {
 	return math.Abs(x-wide) < 0.01*wide && math.Abs(y-high) < 0.01*high
 }
 
-// No text is smaller than 7 points in print, whatever the size of labels is; on a screen of 390 px, on which a
-// report leaves 350 for a plot, none is smaller than 10 px.
+// TestTextSizes checks that no text is smaller than 7 points in print, for any size of labels. On a screen of 390 px,
+// on which a report leaves 350 for a plot, none is smaller than 10 px.
 func TestTextSizes(t *testing.T) {
 	least := func(t *testing.T, f figure.Figure) (smallest, wide float64) {
 		svg, err := f.Render("svg")

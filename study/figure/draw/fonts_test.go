@@ -32,7 +32,7 @@ func TestTextsFitOtherFonts(t *testing.T) {
 	}
 }
 
-// TestFindProblems_FindsCutText: the check itself finds a text that is cut off, and one without its length.
+// TestFindProblems_FindsCutText checks that the check itself finds a text that is cut off, and one without its length.
 func TestFindProblems_FindsCutText(t *testing.T) {
 	f := figure.Figure{Title: "title", X: figure.NewAutoAxis("x"), Y: figure.NewAutoAxis("y"), Names: []string{""},
 		Size: figure.ScreenSize(), Panels: []figure.Panel{{Marks: []figure.Mark{{X: []float64{1, 2}, Y: []float64{1, 2}}}}}}

@@ -22,20 +22,20 @@ type written struct {
 	corners [4]vg.Point
 }
 
-// turn is where a canvas has moved to.
+// turn is the position and the angle to which a canvas has moved.
 type turn struct {
 	at    vg.Point
 	angle float64
 }
 
-// point takes a point of the moved canvas to the page.
+// point converts a point of the moved canvas to the page.
 func (t *turn) point(p vg.Point) vg.Point {
 	sin, cos := vg.Length(math.Sin(t.angle)), vg.Length(math.Cos(t.angle))
 	return vg.Point{X: t.at.X + p.X*cos - p.Y*sin, Y: t.at.Y + p.X*sin + p.Y*cos}
 }
 
-// textsOf are all texts of a figure with their boxes for a font, and the size of its page; none of one that is told to
-// have no room in a height.
+// textsOf returns all texts of a figure with their boxes for a font, and the size of its page. It returns no text if
+// the figure has no room in its height.
 func textsOf(t *testing.T, f figure.Figure, room widthFunc) (all []written, page vg.Point) {
 	t.Helper()
 	s, err := arrangeFigure(&f, room)
@@ -128,8 +128,8 @@ func cover(a, b *written) bool {
 	return true
 }
 
-// readable fails if texts of a figure overlap or are cut off by its edge: in the font of a print, and in those that
-// stand in for it on a screen.
+// readable fails if texts of a figure overlap or are cut off by its edge: in the font of a print, and in the fonts that
+// replace it on a screen.
 func readable(t *testing.T, f figure.Figure) {
 	t.Helper()
 	for _, room := range []widthFunc{textWidth, ScreenWidth} {
@@ -164,7 +164,7 @@ var sizesOfFigures = map[string]figure.Size{"screen": figure.ScreenSize(), "89 m
 	"183 mm": figure.PrintSize(183 * mm), "89 × 50 mm": {Width: 89 * mm, Height: 50 * mm, Text: 8},
 	"183 mm, 7 pt": {Width: 183 * mm, Text: 7}, "89 mm, 12 pt": {Width: 89 * mm, Text: 12}}
 
-// TestTextsApart: no text of a figure runs into another one, or out of the page, in any kind of figure.
+// TestTextsApart checks that no text of a figure overlaps another one or exceeds the page, in any kind of figure.
 func TestTextsApart(t *testing.T) {
 	for name, f := range samples() {
 		for size, s := range sizesOfFigures {
@@ -186,8 +186,8 @@ var hostile = map[string][2]float64{"shares": {0, 1}, "tiny": {1e-12, 3e-12}, "v
 	"one value": {12345.678, 12345.678}, "zero": {0, 0}, "sixteen decades": {1e-8, 1e8}, "half a decade": {0.4, 0.9},
 	"long steps": {123456, 123458}, "a hair": {1, 1 + 1e-12}, "largest": {1, 1e300}}
 
-// The labels of ticks stand apart whatever the values are, on both axes, linear and logarithmic, with ticks of the
-// sweep, given ones, or so many, and in panels beside each other.
+// TestTicksApart checks that the labels of ticks do not overlap, for any values, on both axes, linear and logarithmic.
+// Ticks are the sweep's, given ones, or a given number, and panels are next to each other.
 func TestTicksApart(t *testing.T) {
 	for name, r := range hostile {
 		for _, log := range []bool{false, true} {

@@ -16,7 +16,7 @@ const mm = float64(vg.Millimeter)
 // The tests draw by figure's own methods.
 func init() { figure.Drawing.Link(Drawer{}) }
 
-// curves is a figure with so many series over 1, 2, 4, 8, 16.
+// curves returns a figure with n series over 1, 2, 4, 8, 16.
 func curves(n int) figure.Figure {
 	f := figure.Figure{Title: "goodput over n", Note: "mean and 95 % interval, n = 5", X: figure.NewAutoAxis("n"),
 		Y:    figure.NewAutoAxis("goodput [Mb/s]"),
@@ -100,7 +100,7 @@ func overTime(series, panels int, band bool) figure.Figure {
 	return f
 }
 
-// stairs are distributions all of whose shares are above 0.9.
+// stairs returns distributions with all shares above 0.9.
 func stairs() figure.Figure {
 	f := figure.Figure{Title: "distribution of queue", X: figure.NewAutoAxis("queue [packets]"),
 		Y: figure.NewAutoAxis("share of values"), Size: figure.ScreenSize(),
@@ -157,7 +157,8 @@ func samples() map[string]figure.Figure {
 		"rows": rows(4, 3), "narrow rows": rows(20, 400)}
 }
 
-// rows is a figure of two panels, in the first of which so many ranks do so many things one after the other.
+// rows returns a figure of two panels. In the first, each of the ranks does the given number of things one after the
+// other.
 func rows(ranks, parts int) figure.Figure {
 	f := figure.Figure{Title: "what ranks do", Note: "seed 1, n = 1 of 1", X: figure.NewAutoAxis("time [ms]"),
 		Y: figure.NewAutoAxis("rank"), Size: figure.ScreenSize(),

@@ -11,7 +11,7 @@ import (
 	"weir/study/figure"
 )
 
-// dichromat is how a colour looks without one kind of cone (Viénot, Brettel, Mollon 1999; tritan: Machado 2009).
+// dichromat returns how a colour looks without one kind of cone (Viénot, Brettel, Mollon 1999; tritan: Machado 2009).
 func dichromat(c color.RGBA, m [3][3]float64) (out [3]float64) {
 	linear := func(v uint8) float64 {
 		x := float64(v) / 255
@@ -38,8 +38,9 @@ var sights = map[string][3][3]float64{
 	"grey":         {{0.2126, 0.7152, 0.0722}, {0.2126, 0.7152, 0.0722}, {0.2126, 0.7152, 0.0722}},
 }
 
-// Sixteen series are told apart: each has a colour of its own and a marker of its own, which is enough in grey; and
-// two whose colours look alike to somebody, or in grey, have other dashes or other markers besides, and other hatches.
+// TestSeries_AreDistinguishable checks that sixteen series can be distinguished. Each has a colour, a marker and a
+// hatch of its own. If the colours of two look alike to the colour-blind, or in grey, their dashes differ, except for
+// six pairs at most that only their markers distinguish.
 func TestSeries_AreDistinguishable(t *testing.T) {
 	for i := range figure.MaxSeries {
 		for j := range i {
@@ -96,8 +97,8 @@ func TestPalette_HasContrastOnWhite(t *testing.T) {
 	}
 }
 
-// What rows do is told apart in grey, as the lightness of two colours (L* of CIE 1976) differs by 19 of 100 or more,
-// and by the colour-blind.
+// TestBlocksApart checks that the colours of states are distinct in grey, since the lightness of two (L* of CIE 1976)
+// differs by 19 of 100 or more, and for the colour-blind.
 func TestBlocksApart(t *testing.T) {
 	lightness := func(y float64) float64 { return 116*math.Cbrt(y) - 16 }
 	for i, a := range stateColours {
@@ -115,8 +116,8 @@ func TestBlocksApart(t *testing.T) {
 	}
 }
 
-// Of a row whose parts are too narrow to be drawn each place shows what most of it is, and what is drawn fills the row
-// as far as there are parts.
+// TestNarrowRows checks a row with parts that are too narrow to be drawn. Each place shows the state of most of it, and
+// the drawn parts fill the row as far as there are parts.
 func TestNarrowRows(t *testing.T) {
 	r := &figure.Rows{Names: []string{"a", "b"}}
 	for k := range 10000 { // three quarters are 1, the others 2; in the last tenth it is the other way round

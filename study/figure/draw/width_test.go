@@ -7,8 +7,8 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// The widths of texts equal those of the library that draws them, also for texts with more characters and pairs than
-// are kept.
+// TestTextWidth_MatchesDrawingLibrary checks that the widths of texts equal the drawing library's, also for texts with
+// more characters and pairs than are kept.
 func TestTextWidth_MatchesDrawingLibrary(t *testing.T) {
 	texts := []string{"", "AVAWA To. Ty", "goodput [Mb/s]", "帯域制御WWWWWW", "Überlänge_3 %", "µ ≤ 10⁻³", "\xff",
 		strings.Repeat("longer", 12)}

@@ -17,11 +17,11 @@ import (
 	"weir/study/run"
 )
 
-// at is the cell of a row in the column of that name.
+// at returns the cell of a row in the column of that name.
 func at(head, row []string, name string) string { return row[slices.Index(head, name)] }
 
-// Files have a line for each flow, value over time and value of a distribution, with the numbers of the runs' files to
-// the last digit, and nothing where there is none.
+// TestWrite_FilesMatchRuns checks that files have a line for each flow, value over time and value of a distribution,
+// with the numbers of the runs' files to the last digit. The cell of an undefined value is empty.
 func TestWrite_FilesMatchRuns(t *testing.T) {
 	r := plantest.NewRegistry(p4abc.Scheme(), "../../../papers/p4abc")
 	s := plantest.Load(t, r, plantest.Small+`switch: [forward]

@@ -14,7 +14,8 @@ import (
 	"weir/study/run"
 )
 
-// listed are flows of so many sizes, ten of each, that take factors longer than alone.
+// listed returns ten flows of each of the given number of sizes. factor is how much longer a flow takes than
+// standalone.
 func listed(name string, sizes int, factor func(size, k int) float64) *Completions {
 	c := &Completions{Name: name}
 	for s := range sizes {
@@ -29,8 +30,9 @@ func listed(name string, sizes int, factor func(size, k int) float64) *Completio
 
 var usual = Tolerances{0.05, -1, 0.2, 0}
 
-// Percentiles of slowdowns by bins of equally many flows, their ratios, and whether these are within the
-// tolerances: by hand, for ten flows of each size, of which the k-th takes 1 + k/10 times as long as alone.
+// TestCompare_MatchesRatiosByHand checks percentiles of slowdowns by bins of equally many flows, their ratios, and
+// whether these are within the tolerances: by hand, for ten flows of each size. The k-th takes 1 + k/10 times as long
+// as standalone.
 func TestCompare_MatchesRatiosByHand(t *testing.T) {
 	base := func(_, k int) float64 { return 1 + float64(k)/10 }
 	above := func(by float64, there bool) float64 {
@@ -77,8 +79,8 @@ func TestCompare_MatchesRatiosByHand(t *testing.T) {
 	}
 }
 
-// Flows of one size are in one bin, sizes that one side has not are never within, unpaired flows are
-// counted, and so are those that are not finished.
+// TestCompareOdd checks that flows of one size are in one bin, and that sizes that one side lacks are never within.
+// Unpaired flows are counted, and so are unfinished ones.
 func TestCompareOdd(t *testing.T) {
 	same := func(_, _ int) float64 { return 1 }
 	if c := Compare(listed("a", 1, same), listed("b", 1, same), 20, usual); len(c.Bins) != 1 || !c.Agrees {
@@ -112,8 +114,8 @@ func TestCompareOdd(t *testing.T) {
 	}
 }
 
-// TestCompareUnpaired: a flow that one side has not is a difference, although each bin agrees: one of ten of a size is
-// left out. A share of them may be allowed.
+// TestCompareUnpaired checks that a flow that one side lacks is a difference, although each bin agrees: one of ten of a
+// size is left out. A share of them may be allowed.
 func TestCompareUnpaired(t *testing.T) {
 	same := func(_, _ int) float64 { return 1 }
 	whole, part := listed("whole", 2, same), listed("part", 2, same)

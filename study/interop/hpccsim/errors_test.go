@@ -10,11 +10,11 @@ import (
 	"weir/internal/document"
 )
 
-// badFlows are the sample's, but that the second goes to a switch, which only an experiment's reader finds.
+// badFlows are the sample's flows, except that the second ends at a switch, which only an experiment's reader finds.
 var badFlows = strings.Replace(simulatorFlows, "1 2 3 200", "1 4 3 200", 1)
 
-// TestImportPlaces: an error in a file that the configuration names has the path of that file from the current folder,
-// wherever the configuration is and the experiment shall be.
+// TestImportPlaces checks that an error in a file that the configuration names has the path of that file from the
+// current folder, for any folders of the configuration and of the experiment.
 func TestImportPlaces(t *testing.T) {
 	config := simulatorFiles(t)
 	mix, above := filepath.Dir(config), filepath.Dir(filepath.Dir(config))
@@ -44,7 +44,8 @@ func TestImportPlaces(t *testing.T) {
 	}
 }
 
-// TestImportAllErrors: all that is wrong with a configuration and the files that it names is reported at once.
+// TestImportAllErrors checks that all that is wrong with a configuration and the files that it names is reported at
+// once.
 func TestImportAllErrors(t *testing.T) {
 	const words = "unknown key \"BW_MON_FILE\"; allowed: "
 	for _, x := range []struct {

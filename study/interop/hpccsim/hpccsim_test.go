@@ -32,7 +32,7 @@ import (
 	"weir/study/run"
 )
 
-// idle is a program that does nothing.
+// idle is a program that accepts all packets.
 type idle struct{}
 
 func (idle) Name() string { return "idle" }
@@ -40,7 +40,7 @@ func (idle) Admit(*dataplane.Env, *packet.Packet) dataplane.Verdict {
 	return dataplane.Accept
 }
 
-// bound is a configuration that nothing reads.
+// bound is a configuration that no program reads.
 type bound func(p *scheme.Params)
 
 func (b bound) Params(p *scheme.Params) { b(p) }
@@ -49,8 +49,8 @@ func standIn(name string, b bound) scheme.Scheme {
 	return scheme.Scheme{Name: name, Config: func() scheme.Config { scheme.Bind(b).Reset(); return b }}
 }
 
-// simulator is a registry with all that an import names: the controllers, and stand-ins
-// for programs that it does not have, with the parameters that the import gives them.
+// simulator returns a registry with all that an import names: the controllers, and stand-ins for programs that it does
+// not have, with the parameters that the import gives them.
 func simulator() *experiment.Registry {
 	r := room()
 	r.Transports = append(r.Transports, rdma.Scheme())
@@ -95,8 +95,8 @@ const (
 	simulatorFlows = "3\n0 2 3 100 30000 2.000001\n1 2 3 200 5000 2.000002\n3 2 3 200 5000 2.000002\n"
 )
 
-// files puts a configuration with topology and flows into a folder, changed by pairs of a
-// key and its line.
+// simulatorFiles writes a configuration with topology and flows into a folder. change has pairs of a key and its line.
+// It returns the path of the configuration.
 func simulatorFiles(t testing.TB, change ...string) (config string) {
 	t.Helper()
 	data, err := os.ReadFile("../simfiles/testdata/config.txt")
@@ -121,8 +121,8 @@ func simulatorFiles(t testing.TB, change ...string) (config string) {
 	return filepath.Join(dir, "mix", "config.txt")
 }
 
-// A config.txt with its files becomes an experiment that is valid and runs, for each of
-// the simulator's controllers; nothing of it is passed over in silence.
+// TestImportHPCC checks that a config.txt with its files becomes an experiment that is valid and runs, for each of the
+// simulator's controllers. The experiment mentions every key of it.
 func TestImportHPCC(t *testing.T) {
 	for name, change := range map[string][]string{
 		"hpcc": nil,
@@ -151,7 +151,7 @@ func TestImportHPCC(t *testing.T) {
 	}
 }
 
-// imported imports a configuration, and runs what is made of it.
+// imported imports a configuration, and runs the resulting experiment.
 func imported(t *testing.T, change ...string) (data []byte, warnings []string) {
 	t.Helper()
 	config := simulatorFiles(t, change...)
@@ -177,8 +177,8 @@ func imported(t *testing.T, change ...string) (data []byte, warnings []string) {
 	return data, testkit.FormatAll(told)
 }
 
-// Every controller with every switch of the configuration's that bears on it, on and off: the experiment is
-// valid and its flows end; of what has no counterpart there is a warning with the key's line.
+// TestImportEveryMode checks every controller with every switch of the configuration that affects it, on and off: the
+// experiment is valid and its flows end. Without these keys it has the simulator's defaults.
 func TestImportEveryMode(t *testing.T) {
 	for _, mode := range []string{"1", "3", "7", "8", "10"} {
 		for _, key := range []string{"HAS_WIN", "VAR_WIN", "FAST_REACT", "MULTI_RATE", "SAMPLE_FEEDBACK", "GLOBAL_T",
@@ -272,8 +272,8 @@ func TestImportHPCCErrors(t *testing.T) {
 	}
 }
 
-// What follows the announced entries is an error, unless the spec says that it is not to
-// be looked at, as the simulator does not.
+// TestRestIgnored checks that text behind the announced entries is an error, unless the spec ignores it, as the
+// simulator does. It also checks the selection of flows by a port.
 func TestRestIgnored(t *testing.T) {
 	r := room()
 	text := func(rest string) string {
@@ -315,10 +315,10 @@ traffic: [{name: x, file: f.txt, format: hpcc, offset: 2s, transport: window, wi
 	}
 }
 
-// A run's fct.txt by hand: one packet of 1000 B over two links of 100 Gb/s and 1 us, its
-// frame of 1090 B and its acknowledgement of 88 B, takes 4000 + 2·(87.2 + 7.04) = 4188.48 ns
-// from 3.0005 us to 7.18898 us, on a clock of nanoseconds from 3000 to 7188; standalone it
-// is 4000 + 2·80 + ⌊83.84⌋ = 4243 (HPCC simulator, fct.txt).
+// TestExportHPCC checks a run's fct.txt by hand: one packet of 1000 B over two links of 100 Gb/s and 1 us, with a frame
+// of 1090 B and an acknowledgement of 88 B. It takes 4000 + 2·(87.2 + 7.04) = 4188.48 ns from 3.0005 us to 7.18898 us,
+// on a clock of nanoseconds from 3000 to 7188. Standalone it takes 4000 + 2·80 + ⌊83.84⌋ = 4243 (HPCC simulator,
+// fct.txt).
 func TestExportHPCC(t *testing.T) {
 	s := plantest.Load(t, room(), `duration: 1ms
 framing: hpcc
@@ -396,8 +396,7 @@ measure: [{queue: {port: leaf0->h1, unit: bytes, every: 100us}}]
 	}
 }
 
-// ownQueues has the run's series written when somebody's own kind of measure has made it: one whose
-// series are queues, and one whose are not.
+// ownQueues checks series of another binary's measures: they are queues exactly if their measure declares it.
 func ownQueues(t *testing.T, o *results.Outcome) {
 	t.Helper()
 	own := room()
@@ -418,8 +417,8 @@ func ownQueues(t *testing.T, o *results.Outcome) {
 	}
 }
 
-// Whatever a configuration is, what is made of it is an error with its place, or an experiment.
-// That it is a valid one costs more, and Import looks itself.
+// FuzzImportHPCC checks that any configuration gives an error with its place, or an experiment. It does not check that
+// the experiment is valid, since that takes longer, and Import does it.
 func FuzzImportHPCC(f *testing.F) {
 	config := simulatorFiles(f)
 	data, err := os.ReadFile(config)

@@ -34,8 +34,8 @@ func importWarnings(t *testing.T, kind string, r *experiment.Registry, flows str
 	})
 }
 
-// TestWarnings_FireAndStayQuiet: each kind of warning about an import fires for one configuration and is quiet for
-// another.
+// TestWarnings_FireAndStayQuiet checks that each kind of warning about an import fires for one configuration and is
+// quiet for another.
 func TestWarnings_FireAndStayQuiet(t *testing.T) {
 	choose := func(fires bool, a, b string) string {
 		if fires {

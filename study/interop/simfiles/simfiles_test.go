@@ -60,7 +60,7 @@ func TestReadConfig_ReadsEveryKey(t *testing.T) {
 	})
 }
 
-// placeless drops where settings stood.
+// placeless removes the places of settings.
 func placeless(c Config) Config {
 	for i := range c {
 		c[i].Line, c[i].Column = 0, 0
@@ -68,7 +68,7 @@ func placeless(c Config) Config {
 	return c
 }
 
-// same checks that what is written reads as what was read.
+// same checks that what is read is the same after writing and reading.
 func same(t *testing.T, data []byte, read func(r io.Reader) (any, error), write func(w io.Writer, v any) error) {
 	t.Helper()
 	v, err := read(bytes.NewReader(data))
@@ -171,8 +171,8 @@ func TestAddressOf_IsInverseOfAddrNode(t *testing.T) {
 	}
 }
 
-// The largest base RTT and BDP of the paper's tree, fat.txt: six links of 1 us,
-// of which two are of 100 Gb/s and four of 400.
+// TestPairOfFat checks the largest base RTT and BDP of the paper's tree, fat.txt: six links of 1 us, two of 100 Gb/s
+// and four of 400.
 func TestPairOfFat(t *testing.T) {
 	host, core := Leg{100 * unit.Gbps, unit.Microsecond}, Leg{400 * unit.Gbps, unit.Microsecond}
 	p := NewPair([]Leg{host, core, core, core, core, host}, 1000)
@@ -193,10 +193,9 @@ func TestPairOfFat(t *testing.T) {
 	}
 }
 
-// Slowdowns by hand. Forty flows of sizes 1 to 40 kB that take alone 1000 ns: a row of
-// 5 % has two, of sizes 2k+1 and 2k+2, with slowdowns a ≤ b, and ⌊2·p⌋ is 1 for p of 50,
-// 95 and 99 %: all three are b. A row of 50 % has twenty: ⌊20·0.5⌋ = 10, ⌊20·0.95⌋ = 19
-// and ⌊20·0.99⌋ = 19.
+// TestComputeSlowdowns_MatchesRowsByHand checks slowdowns by hand. Forty flows of sizes 1 to 40 kB take 1000 ns
+// standalone. A row of 5 % has two, of sizes 2k+1 and 2k+2, with slowdowns a ≤ b, and ⌊2·p⌋ is 1 for p of 50, 95 and 99
+// %: all three are b. A row of 50 % has twenty: ⌊20·0.5⌋ = 10, ⌊20·0.95⌋ = 19 and ⌊20·0.99⌋ = 19.
 func TestComputeSlowdowns_MatchesRowsByHand(t *testing.T) {
 	var flows []FCT
 	for i := range 40 {
@@ -225,7 +224,7 @@ func TestComputeSlowdowns_MatchesRowsByHand(t *testing.T) {
 		}
 	}
 	rows = ComputeSlowdowns(flows, NormalPort, 3e9, 2)
-	// 1 to 20 kB: 1.1 … 3.0, of which the eleventh is 2.1; 21 to 40 kB: 1, 3.1 … 4.9, the eleventh 4.0, the twentieth 4.9
+	// 1 to 20 kB: 1.1 … 3.0, the eleventh 2.1; 21 to 40 kB: 1, 3.1 … 4.9, the eleventh 4.0, the twentieth 4.9
 	if r := rows[0]; r.Size != 20000 || !testkit.IsNear(r.P50, 2.1, rounding) || !testkit.IsNear(r.P95, 3, rounding) ||
 		!testkit.IsNear(r.P99, 3, rounding) {
 		t.Errorf("%+v", r)
@@ -239,7 +238,7 @@ func TestComputeSlowdowns_MatchesRowsByHand(t *testing.T) {
 	}
 }
 
-// TestQueueAdd: a queue of up to 999 bytes counts as 0 KB (HPCC simulator: qlen/1000).
+// TestQueueAdd checks that a queue of up to 999 bytes counts as 0 KB (HPCC simulator: qlen/1000).
 func TestQueueAdd(t *testing.T) {
 	var q QueueHistogram
 	for _, n := range []int64{0, 999, 1000, 3999, -1} {
@@ -293,7 +292,7 @@ func TestBadFiles(t *testing.T) {
 	testkit.Golden(t, "badfiles.txt", testkit.RemoveLists(out.String()))
 }
 
-// TestListOfKeys: the error of an unknown key lists all keys. The golden file has no such lists.
+// TestListOfKeys checks that the error of an unknown key lists all keys. The golden file has no such lists.
 func TestListOfKeys(t *testing.T) {
 	var known []string
 	for i := range Keys {

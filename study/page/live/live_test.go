@@ -48,7 +48,7 @@ func until(j *live.Job, holds func(live.Status) bool) live.Status {
 	}
 }
 
-// gate lets the packets of one run pass and holds those of all others until it is opened.
+// gate passes the packets of one run and holds the packets of all others until it is opened.
 type gate struct {
 	lock   sync.Mutex
 	passes *gateProgram // of the first run that has a packet
@@ -72,7 +72,7 @@ func (p *gateProgram) Ingress(*dataplane.Env, *packet.Packet) dataplane.Verdict 
 	return dataplane.Accept
 }
 
-// gated returns an experiment of four runs, of which all but the first wait for a gate.
+// gated returns an experiment of four runs. All but the first wait for a gate.
 func gated(t *testing.T) (*gate, *experiment.Spec, *experiment.Registry) {
 	t.Helper()
 	g := &gate{opened: make(chan struct{})}

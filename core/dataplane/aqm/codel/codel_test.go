@@ -26,8 +26,8 @@ func build(t testing.TB, given ...string) func(site *dataplane.Site) []dataplane
 	}
 }
 
-// TestProgram_MatchesTranscripts: the transcripts were worked out from RFC 8289 §5: four bursts, the second soon after
-// the first, the third long after it, and the fourth between 8 and 16 intervals after that.
+// TestProgram_MatchesTranscripts compares the program with transcripts that follow RFC 8289 §5. They have four bursts:
+// the second soon after the first, the third long after it, and the fourth between 8 and 16 intervals after that.
 func TestProgram_MatchesTranscripts(t *testing.T) {
 	for _, x := range []struct {
 		name            string
@@ -47,7 +47,7 @@ func TestProgram_MatchesTranscripts(t *testing.T) {
 	}
 }
 
-// TestWithoutECN: without ECN a packet that could be marked is dropped where one that could not would be.
+// TestWithoutECN checks that without ECN a packet that could be marked is dropped where another one would be.
 func TestWithoutECN(t *testing.T) {
 	text, err := os.ReadFile("testdata/codel-drop.txt")
 	if err != nil {
@@ -95,8 +95,8 @@ func TestDelayIsBounded(t *testing.T) {
 	}
 }
 
-// FuzzProgram_DropsOnlyByLaw lets anything arrive: nothing is lost but by the law; a queue that was short for all of
-// the time loses nothing; the law never takes the last packet of a queue.
+// FuzzProgram_DropsOnlyByLaw checks for any arrivals that packets are dropped only by the law. A queue that was always
+// short loses no packet, and the law never takes the last packet of a queue.
 func FuzzProgram_DropsOnlyByLaw(f *testing.F) {
 	f.Add([]byte{0, 200, 100, 3, 9, 250, 40})
 	f.Add([]byte("a queue that stays above its target for long"))

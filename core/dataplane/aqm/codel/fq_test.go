@@ -49,8 +49,9 @@ func TestFairTranscript(t *testing.T) {
 	}
 }
 
-// FuzzFQCoDel_CountsDropsAndKeepsOrder lets anything arrive, of several flows and classes, into a short buffer: every
-// packet leaves or is dropped once, by the law or for room; packets of a flow keep their order; hooks see what waits.
+// FuzzFQCoDel_CountsDropsAndKeepsOrder checks any arrivals, of several flows and classes, at a short buffer. Every
+// packet departs or is dropped once, by the law or for room, and packets of a flow keep their order. Hooks see the
+// packets that wait.
 func FuzzFQCoDel_CountsDropsAndKeepsOrder(f *testing.F) {
 	f.Add([]byte{0, 200, 100, 3, 9, 250, 40})
 	f.Add([]byte("flows that stay above their target, and one that does not"))

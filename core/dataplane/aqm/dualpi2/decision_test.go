@@ -10,8 +10,8 @@ import (
 	"weir/internal/testkit"
 )
 
-// judged is DualPI2 with a base probability that is given when one packet leaves, where a little more than a tenth
-// is missing until something is due in either queue.
+// judged is DualPI2 with a given base probability when a packet departs, where a little more than a tenth is missing
+// until a packet is due in either queue.
 type judged struct {
 	*program
 	base float64

@@ -183,8 +183,8 @@ func TestRoundRobin(t *testing.T) {
 	}
 }
 
-// FuzzProgram_DropsOnlyByLaw lets anything arrive: nothing is lost but by the law; only what can be is marked; queues
-// keep their order.
+// FuzzProgram_DropsOnlyByLaw checks for any arrivals that packets are dropped only by the law, that only capable
+// packets are marked, and that queues keep their order.
 func FuzzProgram_DropsOnlyByLaw(f *testing.F) {
 	f.Add([]byte{0, 200, 100, 3, 9, 250, 40})
 	f.Add([]byte("two queues that are coupled, for scalable senders and for others"))

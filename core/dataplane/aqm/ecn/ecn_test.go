@@ -39,7 +39,7 @@ func TestCurve_MarkProbabilityIsLinear(t *testing.T) {
 	}
 }
 
-// seer writes down which packets leave marked. It stands behind ecn in the list.
+// seer records which packets depart marked. It follows ecn in the list.
 type seer struct{ marked map[int64]bool }
 
 func (s *seer) Name() string { return "seer" }
@@ -48,7 +48,7 @@ func (s *seer) Egress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	return dataplane.Accept
 }
 
-// colour gives packets their ECN bits. It stands before ecn.
+// colour gives packets their ECN bits. It precedes ecn.
 type colour struct{ bits uint8 }
 
 func (c *colour) Name() string { return "colour" }
@@ -57,8 +57,7 @@ func (c *colour) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	return dataplane.Accept
 }
 
-// marks lets n packets of 1000 bytes come in at once for port 1 of a rate, and returns
-// which leave marked.
+// marks sends n packets of 1000 bytes at once to port 1 of a rate, and returns which of them depart marked.
 func marks(t testing.TB, n int, rate unit.Rate, bits uint8, given ...string) map[int64]bool {
 	t.Helper()
 	s := dataplanetest.Setup{Ports: []dataplanetest.Port{{Rate: unit.LinkRate{Bits: unit.Tbps}},
@@ -88,7 +87,7 @@ func TestMarker_StepMarksAboveThreshold(t *testing.T) {
 			in := marks(t, 10, unit.Gbps, bits, append(step, "at", "enqueue")...)
 			for k := range int64(10) {
 				ect := bits != packet.NotECT
-				// packet 0 leaves before the others have come
+				// packet 0 departs before the others arrive
 				if want := ect && k > 0 && 9-k > 4; out[k] != want {
 					t.Errorf("ECN bits %d: at dequeue, packet %d is marked: %v", bits, k, out[k])
 				}
@@ -170,7 +169,7 @@ func TestThresholds_FollowPortRate(t *testing.T) {
 	}
 }
 
-// TestMarker_MarksShareOfCurve: between the thresholds the share of marks is the curve's.
+// TestMarker_MarksShareOfCurve checks that between the thresholds the share of marks is the curve's.
 func TestMarker_MarksShareOfCurve(t *testing.T) {
 	n, expected := 0, 0.0
 	const packets = 20000

@@ -9,7 +9,7 @@ import (
 	"weir/core/unit"
 )
 
-// judged is PIE in a state that is given when one packet comes, for which a drop has become certain (§5.4).
+// judged is PIE in a given state when one packet arrives, for which a drop has become certain (§5.4).
 type judged struct {
 	*program
 	given, left queueState
@@ -28,7 +28,8 @@ func (j *judged) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	return v
 }
 
-// judge lets a packet come behind one that is being sent and some of 1500 bytes that wait.
+// judge returns what happens to a packet that arrives behind one that is being sent and some of 1500 bytes that wait,
+// and PIE's state.
 func judge(t *testing.T, given queueState, waiting int, tos uint8) (outcome string, left queueState) {
 	s := dataplanetest.NewLinks(2, 12*unit.Mbps, 1)
 	program, ok := build(t, "mean_packet", "1500 B")(s.NewSite())[0].(*program)

@@ -148,8 +148,8 @@ func TestNoLossAtLowLoad(t *testing.T) {
 	}
 }
 
-// FuzzProgram_DropsOnlyByLaw lets anything arrive: nothing is lost but by the law; nothing is, while the queue holds
-// two packets at most.
+// FuzzProgram_DropsOnlyByLaw checks for any arrivals that packets are dropped only by the law, and never while the
+// queue holds two packets at most.
 func FuzzProgram_DropsOnlyByLaw(f *testing.F) {
 	f.Add([]byte{0, 200, 100, 3, 9, 250, 40})
 	f.Add([]byte("a queue that stays above its target for a rather long time"))

@@ -140,8 +140,8 @@ func TestNoLossAtLowLoad(t *testing.T) {
 	}
 }
 
-// FuzzProgram_DropsOnlyByLaw lets anything arrive: nothing is lost but by the law, and nothing while fewer bytes wait
-// than min.
+// FuzzProgram_DropsOnlyByLaw checks for any arrivals that packets are dropped only by the law, and never while fewer
+// bytes wait than min.
 func FuzzProgram_DropsOnlyByLaw(f *testing.F) {
 	f.Add([]byte{0, 200, 100, 3, 9, 250, 40})
 	f.Add([]byte("a queue whose average grows, and falls again"))

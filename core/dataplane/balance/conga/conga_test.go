@@ -20,7 +20,7 @@ const (
 
 var host = dataplanetest.HostAddress
 
-// leaf is leaf 0 of three, below so many spines: ports 0 and 1 are hosts'.
+// leaf returns leaf 0 of three, below the given number of spines: ports 0 and 1 are hosts'.
 func leaf(t testing.TB, spines int, given ...string) *dataplanetest.SingleSwitch {
 	t.Helper()
 	a, err := dataplanetest.NewSingleSwitch(conga.Scheme(), dataplanetest.SwitchPosition{Tiers: 2, Tier: 1, Leaves: 3,
@@ -42,7 +42,7 @@ func header(t testing.TB, p *packet.Packet) [4]byte {
 	return [4]byte(h)
 }
 
-// send lets a packet of a flow go to another leaf; it returns the uplink from 0 and the header.
+// send sends a packet of a flow to another leaf. It returns the uplink from 0 and the header.
 func send(t testing.TB, a *dataplanetest.SingleSwitch, now unit.Time, to int, flow uint16, size int32) (int, [4]byte) {
 	t.Helper()
 	out := a.ReceivePacket(now, 0, a.NewPacket(host(0, 0), host(to, 0), flow, size))
@@ -52,7 +52,8 @@ func send(t testing.TB, a *dataplanetest.SingleSwitch, now unit.Time, to int, fl
 	return int(out[0].Port) - 2, header(t, &out[0].Packet)
 }
 
-// tell lets a packet of another leaf in: it came by its uplink lb with ce, and tells fb.
+// tell delivers a packet of another leaf. It has taken uplink lb with the congestion ce, and its feedback is fb for
+// uplink fbTag.
 func tell(t testing.TB, a *dataplanetest.SingleSwitch, now unit.Time, from int, lb, ce, fbTag, fb byte) {
 	t.Helper()
 	p := a.NewPacket(host(from, 0), host(0, 1), 9, 108)

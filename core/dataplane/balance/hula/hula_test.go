@@ -46,7 +46,7 @@ func probe(a *dataplanetest.SingleSwitch, tor, util byte) *packet.Packet {
 	return p
 }
 
-// said is what a probe says.
+// said returns the values of a probe.
 func said(t testing.TB, p *packet.Packet) (tor, util int) {
 	t.Helper()
 	e, ok := p.Extension(hula.Extension)
@@ -157,8 +157,8 @@ func TestProbeSize(t *testing.T) {
 	}
 }
 
-// busy sends so many shares of a link's rate, 10 Gb/s, down to host 0 of leaf 1 for a
-// while, and returns when that was over.
+// busy sends the given share of a link's rate, 10 Gb/s, down to host 0 of leaf 1 for a while. It returns the time of
+// its end.
 func busy(a *dataplanetest.SingleSwitch, now, long unit.Time, share float64) unit.Time {
 	gap := unit.Time(float64(800*unit.Nanosecond) / share)
 	for end := now + long; now < end; now += gap {
@@ -193,7 +193,7 @@ func TestProgram_ProbesCarryMaxUtilisation(t *testing.T) {
 			} else if _, util := said(t, &out[0].Packet); util != 7 {
 				t.Errorf("another link's load is taken: %d", util)
 			}
-			// after τ = 2 probe periods without a packet nothing is left
+			// after τ = 2 probe periods without a packet the utilisation is 0
 			if _, util := said(t, &a.ReceivePacket(now+400*us, 1, probe(a, 1, 0))[0].Packet); util > 1 {
 				t.Errorf("after τ the link that was used at %g has %d", share, util)
 			}
@@ -349,7 +349,7 @@ func TestProgram_LeavesSilentHop(t *testing.T) {
 	}
 }
 
-// TestHostsSendNoProbes: a host's packet with a probe's extension is the host's business.
+// TestHostsSendNoProbes checks that a packet of a host with a probe's extension is forwarded like any other.
 func TestHostsSendNoProbes(t *testing.T) {
 	a := newSwitch(t, leaf)
 	p := probe(a, 3, 0)
@@ -378,7 +378,7 @@ func TestScheme_RejectsUnsuitableSites(t *testing.T) {
 	}
 }
 
-// FuzzProgram_SurvivesAnyProbe checks that any probe from any port causes no panic, and no probe goes in circles.
+// FuzzProgram_SurvivesAnyProbe checks that any probe from any port causes no panic, and no probe circulates.
 func FuzzProgram_SurvivesAnyProbe(f *testing.F) {
 	f.Add([]byte{0, 0, 3, 200}, uint8(2), uint8(1))
 	f.Add([]byte{0xff, 0xff, 0xff, 0xff}, uint8(0), uint8(2))

@@ -12,7 +12,7 @@ import (
 	"weir/core/unit"
 )
 
-// site has one path to address 1, and so many to addresses 2 and 3.
+// site has one path to address 1, and the given number to addresses 2 and 3.
 func site(paths int) *dataplane.Site {
 	b := packet.NewBook()
 	for i := range 3 {

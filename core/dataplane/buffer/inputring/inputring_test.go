@@ -23,7 +23,7 @@ func makeProgram(t testing.TB, given ...string) *program {
 	return p.(*program)
 }
 
-// arrivals lets packets in, one each gap, and returns which were taken: y or n.
+// arrivals sends packets to the program, one each gap, and returns which were taken: y or n.
 func arrivals(r *program, from, gap unit.Time, ports ...int) string {
 	var b strings.Builder
 	for i, in := range ports {
@@ -40,16 +40,16 @@ func TestByHand(t *testing.T) {
 		gap        unit.Time
 		n          int
 	}{
-		// at the capacity nothing waits: a packet that comes when another was read finds the reader free
+		// at the capacity no packet waits: one that arrives when another was read finds the reader free
 		{"as fast as it reads", "yyyyyyyyyyyy", 100 * us, 12},
-		// one is read, two wait, nothing else fits at that instant
+		// one is read, two wait, and no further packet fits at that instant
 		{"all at once", "yyynnn", 0, 6},
-		// One comes each 50 us: at 0 it is read until 100; at 50 it waits (1); at 100 that one is being read, and the
-		// new one waits (1); 150: 2; 200: one goes, one comes, 2; 250: full; 300: room again, and from there
-		// on every other one is lost.
+		// One arrives each 50 us: at 0 it is read until 100; at 50 it waits (1); at 100 that one is being read, and the new
+		// one waits (1); 150: 2; 200: one departs, one arrives, 2; 250: full; 300: room again, and from there on every other
+		// one is lost.
 		{"twice as fast", "yyyyynynynyn", 50 * us, 12},
-		// One each 80 us: when packet i comes (from 0), ⌊0.8·i⌋ + 1 of those before it have begun to be read, and
-		// i − ⌊0.8·i⌋ − 1 wait: two at i = 11, the first to be lost; then one less.
+		// One each 80 us: when packet i arrives (from 0), ⌊0.8·i⌋ + 1 of those before it have begun to be read, and i −
+		// ⌊0.8·i⌋ − 1 wait: two at i = 11, the first to be lost; then one less.
 		{"a little faster", "yyyyyyyyyyynyyy", 80 * us, 15},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -59,7 +59,7 @@ func TestByHand(t *testing.T) {
 			}
 		})
 	}
-	// Without a ring a packet is taken only while nothing is read.
+	// Without a ring a packet is taken only while no other is read.
 	if got := arrivals(makeProgram(t, "capacity", "10kpps", "ring", "0 packets"), 0, 60*us,
 		zeros[:6]...); got != "ynynyn" {
 		t.Errorf("no ring: %s", got)
@@ -129,8 +129,8 @@ func TestProgram_PortRingsSpareLightPort(t *testing.T) {
 	if heavy, light := lost("port"); light > 0 || heavy < 0.36 || heavy > 0.38 {
 		t.Errorf("port: %.3f and %.3f are lost, want 0.370 and 0", heavy, light)
 	}
-	// By hand: port 0 has four at once, of which one is read and three wait, and a fifth is lost; port 2 has two. Then
-	// one goes each 100 us, of 2, 0, 2, 0.
+	// By hand: port 0 has four at once: one is read, three wait, and a fifth is lost. Port 2 has two. Then one departs
+	// each 100 us, of 2, 0, 2, 0.
 	r := makeProgram(t, "capacity", "10kpps", "ring", "3 packets", "rings", "port")
 	arrivals(r, 0, 0, 0, 0, 0, 0, 0, 2, 2)
 	for i, want := range []string{"[3 0 1]", "[2 0 1]", "[2 0 0]", "[1 0 0]"} {
@@ -172,7 +172,7 @@ func TestProgram_DropsInputBeyondRing(t *testing.T) {
 	}
 }
 
-// TestProgram_DoesNotAllocate: no packet costs memory.
+// TestProgram_DoesNotAllocate checks that no packet allocates memory.
 func TestProgram_DoesNotAllocate(t *testing.T) {
 	r := makeProgram(t, "capacity", "10kpps", "rings", "port", "jitter", "10%")
 	now := unit.Time(0)

@@ -77,7 +77,7 @@ func (b *bench) header() int32 {
 	return 50
 }
 
-// send lets a packet come in for port 1; Seq is its number.
+// send sends a packet to the switch for port 1; Seq is its number.
 func (b *bench) send(kind packet.Kind, n int64, payload int32, flags uint8) {
 	b.t.Helper()
 	p := b.pool.Get()
@@ -96,8 +96,8 @@ func (b *bench) send(kind packet.Kind, n int64, payload int32, flags uint8) {
 	b.now += unit.Nanosecond
 }
 
-// leave is what leaves a port, in order: numbers of data, numbers in brackets of
-// headers, a letter before those of other kinds.
+// leave returns the packets that depart by a port, in order: numbers of data, numbers in brackets of headers, a letter
+// before numbers of other kinds.
 func (b *bench) leave(port packet.PortID) string {
 	b.t.Helper()
 	var out []string
@@ -310,7 +310,7 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// TestNoAllocation: a packet that is admitted, trimmed or sent back takes no memory.
+// TestNoAllocation checks that a packet that is admitted, trimmed or sent back allocates no memory.
 func TestNoAllocation(t *testing.T) {
 	b := newBench(t, Config{Data: 2, Headers: 200, ReturnToSender: true, TrimTail: 0.5}, false, tm.Limit{})
 	n := int64(0)

@@ -92,8 +92,8 @@ func TestProgram_TriggerFollowsRate(t *testing.T) {
 	}
 }
 
-// play lets packets of 1000 bytes come in at port 0, one a microsecond, for port 1, which
-// sends one in 10 µs, and returns what PFC frames leave by port 0 and what is dropped.
+// play sends packets of 1000 bytes to port 0, one a microsecond, for port 1, which sends one in 10 µs. It returns the
+// PFC frames that depart by port 0 and the drops.
 func play(t *testing.T, n int, queues int, shared []string, given ...string) string {
 	t.Helper()
 	s := dataplanetest.Setup{Ports: []dataplanetest.Port{{Rate: gbps(10), Queues: queues},
@@ -148,15 +148,16 @@ dropped 12: headroom full
 	if got := play(t, 20, 1, []string{"size", "1MB", "reserved", "0 B"}, given...); got != want {
 		t.Errorf("with a shared buffer: got\n%swant\n%s", got, want)
 	}
-	// the reserve of 4 kB does not count: at 10 µs 9 packets wait, of which the pause began
-	// with the eighth and the ninth is in the headroom; at 41 µs 5 wait
+	// the reserve of 4 kB does not count: at 10 µs 9 packets wait: the pause began with the eighth, and the ninth is in
+	// the headroom; at 41 µs 5 wait
 	want = "9051.2ns port 0 pause class 0\n41051.2ns port 0 resume class 0\n"
 	if got := play(t, 10, 1, []string{"size", "1MB", "reserved", "4 kB"}, given...); got != want {
 		t.Errorf("with a reserve: got\n%swant\n%s", got, want)
 	}
 }
 
-// TestProgram_RenewsPauseQuanta: with quanta the pause is renewed while it lasts: 1000 quanta are 51.2 µs at 10 Gb/s.
+// TestProgram_RenewsPauseQuanta checks that with quanta the pause is renewed while it lasts: 1000 quanta are 51.2 µs at
+// 10 Gb/s.
 func TestProgram_RenewsPauseQuanta(t *testing.T) {
 	want := `5051.2ns port 0 pause class 0
 30651.2ns port 0 pause class 0

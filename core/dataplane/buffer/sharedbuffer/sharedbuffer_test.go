@@ -15,7 +15,7 @@ import (
 
 const us = unit.Microsecond
 
-// audit checks the books whenever a packet comes or goes. It stands last in the list.
+// audit checks the counts whenever a packet arrives or departs. It is last in the list.
 type audit struct {
 	t      testing.TB
 	buffer *sharedbuffer.Buffer
@@ -103,7 +103,7 @@ func sum(x []int) (n int) {
 }
 
 // TestStaticAndReserves checks that complete sharing (α = 0) fills the buffer to the last packet, and a static
-// threshold limits each queue. Reserves are used only by their own ingress queue, whatever the others do.
+// threshold limits each queue. Reserves are used only by their own ingress queue, for any use of the others.
 func TestStaticAndReserves(t *testing.T) {
 	queued, drops := fillSlowPorts(t, 2, 200, "size", "100 kB", "reserved", "0 B", "alpha", "0")
 	if sum(queued) != 100 || drops[dataplane.BufferFull] != 400-102 {
@@ -113,7 +113,7 @@ func TestStaticAndReserves(t *testing.T) {
 	if queued[0] != 30 || queued[1] != 30 || drops[dataplane.EgressThreshold] != 400-62 {
 		t.Errorf("static threshold: %v queued, %v", queued, drops)
 	}
-	// four ports' reserves of 10 packets, of which two are used, and 60 shared packets
+	// four ports' reserves of 10 packets, two of them in use, and 60 shared packets
 	queued, drops = fillSlowPorts(t, 2, 200, "size", "100 kB", "reserved", "10 kB", "alpha", "0")
 	if sum(queued) != 80 || min(queued[0], queued[1]) < 10 || drops[dataplane.BufferFull] != 400-82 {
 		t.Errorf("reserves: %v queued, %v", queued, drops)
@@ -188,8 +188,8 @@ func TestScheme_RejectsBadParameters(t *testing.T) {
 	}
 }
 
-// FuzzBuffer_KeepsSumsAndLimits: whatever is admitted and leaves in whatever order, what is used is the sum
-// over queues, nothing is negative, headroom and size hold, and at the end all is free.
+// FuzzBuffer_KeepsSumsAndLimits checks any order of arrivals and departures. The used bytes are the sum over queues, no
+// count is negative, headroom and size hold, and at the end all is free.
 func FuzzBuffer_KeepsSumsAndLimits(f *testing.F) {
 	f.Add(uint64(1), uint16(20000), uint16(1000), uint16(3000), uint8(30))
 	f.Add(uint64(2), uint16(9000), uint16(0), uint16(0), uint8(255))

@@ -87,7 +87,7 @@ func (b *bench) header() int32 {
 	return 50
 }
 
-// send lets a packet come in for port 1; Seq is its number.
+// send sends a packet to the switch for port 1; Seq is its number.
 func (b *bench) send(kind packet.Kind, n int64, payload int32, flags uint8) {
 	b.t.Helper()
 	p := b.pool.Get()
@@ -107,8 +107,8 @@ func (b *bench) send(kind packet.Kind, n int64, payload int32, flags uint8) {
 	b.now += unit.Nanosecond
 }
 
-// leave is what leaves a port, in order: numbers of data, numbers in brackets of
-// headers, a letter before those of other kinds.
+// leave returns the packets that depart by a port, in order: numbers of data, numbers in brackets of headers, a letter
+// before numbers of other kinds.
 func (b *bench) leave(port packet.PortID) string {
 	b.t.Helper()
 	var out []string
@@ -142,14 +142,14 @@ func (b *bench) leave(port packet.PortID) string {
 	}
 }
 
-// config is one whose data queue holds eight packets, without chance.
+// config returns a configuration with a data queue of eight packets, without randomness.
 func config() Config {
 	c := scheme.Defaults[Config]()
 	c.RTT, c.TrimTail, c.Kmin, c.Kmax = product, 0, 100, 100
 	return c
 }
 
-// fill sends n full packets for port 1, of which none leaves meanwhile.
+// fill sends n full packets for port 1. No packet departs meanwhile.
 func (b *bench) fill(n int) {
 	for i := range int64(n) {
 		b.send(packet.Data, i, 1000, packet.Trimmable)
@@ -211,8 +211,8 @@ func TestProgram_TrimsBeyondDataLimit(t *testing.T) {
 	}
 }
 
-// TestProgram_CoinTrimsNewcomerOrTail: of newcomer and last packet each loses its payload with probability 1/2: of 4000
-// trims the newcomer's are within four standard deviations.
+// TestProgram_CoinTrimsNewcomerOrTail checks that of newcomer and last packet each loses its payload with probability
+// 1/2: of 4000 trims the newcomer's are within four standard deviations.
 func TestProgram_CoinTrimsNewcomerOrTail(t *testing.T) {
 	c := config()
 	c.TrimTail, c.Headers = 0.5, 1000
@@ -297,8 +297,8 @@ func TestProgram_MarksDepartingData(t *testing.T) {
 	}
 }
 
-// TestProgram_ScalesLimitsWithRate: a port of a quarter of the rate has a quarter of queue and thresholds, also when an
-// event makes it so.
+// TestProgram_ScalesLimitsWithRate checks that a port of a quarter of the rate has a quarter of queue and thresholds,
+// also when an event makes it so.
 func TestProgram_ScalesLimitsWithRate(t *testing.T) {
 	c := config()
 	c.Kmin, c.Kmax = 0.5, 0.5
@@ -316,7 +316,7 @@ func TestProgram_ScalesLimitsWithRate(t *testing.T) {
 	}
 }
 
-// TestWithoutTrimming: without trimming data that finds no room is dropped.
+// TestWithoutTrimming checks that without trimming data that finds no room is dropped.
 func TestWithoutTrimming(t *testing.T) {
 	c := config()
 	c.Trim = false
@@ -360,7 +360,7 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// TestNoAllocation: a packet that is admitted, trimmed or marked takes no memory.
+// TestNoAllocation checks that a packet that is admitted, trimmed or marked allocates no memory.
 func TestNoAllocation(t *testing.T) {
 	c := config()
 	c.TrimTail, c.Kmin, c.Kmax = 0.5, 0.1, 0.9

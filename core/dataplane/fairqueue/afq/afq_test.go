@@ -22,7 +22,7 @@ func weighed(round unit.Bytes, rates ...int) config {
 	return c
 }
 
-// ports are calendars of so many rounds.
+// ports are calendars with the given number of rounds.
 func ports(n, rounds int, rate unit.Rate, limit int32) dataplanetest.Setup {
 	return dataplanetest.NewSetup(n, dataplanetest.Port{Rate: unit.LinkRate{Bits: rate}, Queues: rounds,
 		Total: tm.Limit{Packets: limit}}, func(p dataplanetest.Port) dataplanetest.Port {
@@ -31,7 +31,7 @@ func ports(n, rounds int, rate unit.Rate, limit int32) dataplanetest.Setup {
 	})
 }
 
-// rounder knows the current round of the last port.
+// rounder has the current round of the last port.
 type rounder struct{ now uint64 }
 
 func (r *rounder) Name() string { return "rounder" }
@@ -76,7 +76,7 @@ func TestProgram_QueuesByRoundByHand(t *testing.T) {
 			Seq: int64(i), Payload: 600 - 42})
 	}
 	got := dataplanetest.RunDirect(s, script)
-	// the first leaves at once, for the port is idle
+	// the first departs at once, since the port is idle
 	if fmt.Sprint(w.of) != "[0 1 1 2 3 3 0]" || got.Drops[dataplane.EarlyDrop] != 1 {
 		t.Errorf("queues %v, %d beyond", w.of, got.Drops[dataplane.EarlyDrop])
 	}
@@ -123,7 +123,7 @@ func TestProgram_SketchNeverUnderestimatesBids(t *testing.T) {
 	}
 }
 
-// TestProgram_EvictAddressForgetsUser: a source that becomes another's is no user any more.
+// TestProgram_EvictAddressForgetsUser checks that a source that moves to another host is no user any more.
 func TestProgram_EvictAddressForgetsUser(t *testing.T) {
 	s := ports(3, 4, unit.Gbps, 0)
 	site := s.NewSite()
@@ -182,10 +182,9 @@ func TestProgram_HoldsContract(t *testing.T) {
 		p.Queues, p.Scheduler = 16, tm.NewCalendar(16)
 		return p
 	}, []string{
-		// the script chooses the queue, by its class or for what is trimmed: here it is that of the round, and all are in
-		// the first
+		// the script chooses the queue, by its class or for trimmed packets: here it is the round's, and all are in the first
 		"strict", "classes of delay", "pause holds", "a class without", "trimming moves", "the packet that came last",
-		// the script is about a scheduler, in whose place afq needs the calendar
+		// the script is about another scheduler than the calendar that afq needs
 		"a hard ceiling", "fair queues",
 	}, "round", "8 kB")
 }

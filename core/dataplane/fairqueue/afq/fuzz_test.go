@@ -11,7 +11,7 @@ import (
 	"weir/core/unit"
 )
 
-// judge stands behind the program, and keeps what each user has bid, as a sketch without an end would.
+// judge follows the program in the list, and keeps what each user has bid, as a sketch of unlimited size would.
 type judge struct {
 	t    *testing.T
 	x    *program
@@ -30,7 +30,7 @@ func (j *judge) Book(env *dataplane.Env, p *packet.Packet) {
 	}
 }
 
-// FuzzProgram_KeepsRoundsAndOrder lets anything arrive, in a sketch of any size: it never has less than a user's bid, a
+// FuzzProgram_KeepsRoundsAndOrder checks any arrivals, in a sketch of any size. It never has less than a user's bid, a
 // packet is in the queue of its round, and the packets of a user keep their order.
 func FuzzProgram_KeepsRoundsAndOrder(f *testing.F) {
 	f.Add(uint8(255), []byte{0, 255, 31, 200, 9, 250, 40, 31, 31, 31, 29, 30, 63, 63, 28, 0, 31})

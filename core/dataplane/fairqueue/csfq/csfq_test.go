@@ -40,7 +40,7 @@ func TestProgram_MatchesTranscript(t *testing.T) {
 	}, func() string { return fmt.Sprintf("label %.6g alpha %.6g", x.label, x.ports[3].alpha) })
 }
 
-// TestPortState_DropProbabilityByHand: drop probability, by hand: max(0, 1 − α/label).
+// TestPortState_DropProbabilityByHand checks the drop probability by hand: max(0, 1 − α/label).
 func TestPortState_DropProbabilityByHand(t *testing.T) {
 	for _, x := range []struct{ alpha, label, want float64 }{{0, 9, 0}, {10, 5, 0}, {10, 10, 0}, {10, 20, 0.5},
 		{10, 40, 0.75}, {5e9, 1e11, 0.95}} {
@@ -191,7 +191,7 @@ func TestProgram_SharesByWeight(t *testing.T) {
 	}
 }
 
-// TestConfig_DefaultsMatchPaper: the defaults are the paper's.
+// TestConfig_DefaultsMatchPaper checks that the defaults are the paper's.
 func TestConfig_DefaultsMatchPaper(t *testing.T) {
 	c := scheme.Defaults[config]()
 	if c.K != 100*unit.Millisecond || c.KAlpha != 200*unit.Millisecond || c.KC != 200*unit.Millisecond ||

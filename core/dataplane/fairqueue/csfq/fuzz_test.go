@@ -11,7 +11,7 @@ import (
 	"weir/core/unit"
 )
 
-// judge stands before the program: what it sees of alpha is what a packet was dropped by.
+// judge precedes the program in the list: it sees the alpha that decides about the packet.
 type judge struct {
 	t *testing.T
 	x *program
@@ -45,8 +45,8 @@ func (j *judge) OnDrop(_ *dataplane.Env, p *packet.Packet, why dataplane.Reason)
 	}
 }
 
-// FuzzProgram_SparesUsersBelowFairRate lets anything arrive: a user at or below the fair rate never loses a packet by
-// chance, and the rate stays one.
+// FuzzProgram_SparesUsersBelowFairRate checks for any arrivals that a user at or below the fair rate never loses a
+// packet by chance, and that the fair rate stays a valid one.
 func FuzzProgram_SparesUsersBelowFairRate(f *testing.F) {
 	f.Add([]byte{0, 255, 31, 200, 9, 250, 40, 31, 31, 31, 29, 30, 63, 63, 28, 0, 31})
 	f.Add([]byte("a link that is congested, and then idle for some time, and congested again for longer"))

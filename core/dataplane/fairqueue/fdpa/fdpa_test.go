@@ -69,8 +69,8 @@ func TestConfig_ChoosesPriorityByShare(t *testing.T) {
 	}
 }
 
-// TestPort_CountsActiveUsers: a user counts while it has sent within the time, and its weight is taken out once after
-// that.
+// TestPort_CountsActiveUsers checks that a user counts while it has sent within the time, and that its weight is
+// removed once after that.
 func TestPort_CountsActiveUsers(t *testing.T) {
 	b := packet.NewBook()
 	b.Add(netip.MustParseAddr("10.0.0.1"), netip.Addr{})

@@ -11,7 +11,7 @@ import (
 	"weir/core/unit"
 )
 
-// judge stands behind the program.
+// judge follows the program in the list.
 type judge struct {
 	t *testing.T
 	x *program
@@ -44,8 +44,8 @@ func (j *judge) Admit(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	return dataplane.Accept
 }
 
-// FuzzProgram_WeightMatchesActiveUsers lets anything arrive: the weight counts active users only, also when a
-// source becomes another's, and a user at or below the share of a weight of 1 never waits in a later queue.
+// FuzzProgram_WeightMatchesActiveUsers checks for any arrivals that the weight counts active users only, also when a
+// source moves to another host. A user at or below the share of a weight of 1 never waits in a later queue.
 func FuzzProgram_WeightMatchesActiveUsers(f *testing.F) {
 	f.Add([]byte{0, 255, 31, 200, 9, 250, 40, 31, 31, 31, 29, 30, 63, 63, 28, 0, 31})
 	f.Add([]byte("a link that is congested, and then idle for some time, and congested again for longer"))

@@ -11,7 +11,7 @@ import (
 	"weir/core/unit"
 )
 
-// judge stands behind the program.
+// judge follows the program in the list.
 type judge struct {
 	t *testing.T
 	x *program
@@ -47,8 +47,8 @@ func (j *judge) OnDrop(_ *dataplane.Env, p *packet.Packet, why dataplane.Reason)
 	}
 }
 
-// FuzzProgram_DropsOnlyAboveThreshold lets anything arrive: what is dropped early is not below the threshold, and only
-// while PIE has a probability.
+// FuzzProgram_DropsOnlyAboveThreshold checks for any arrivals that packets that are dropped early are not below the
+// threshold, and are dropped only while PIE has a probability.
 func FuzzProgram_DropsOnlyAboveThreshold(f *testing.F) {
 	f.Add(true, []byte{0, 255, 31, 200, 9, 250, 40, 31, 31, 31, 29, 30, 63, 63, 28, 0, 31})
 	f.Add(false, []byte("a link that is congested, and then idle for some time, and congested again for longer"))

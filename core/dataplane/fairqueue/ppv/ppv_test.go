@@ -68,7 +68,7 @@ func TestProgram_MatchesTranscripts(t *testing.T) {
 	}
 }
 
-// ranks remembers that of the packet in hand.
+// ranks stores the rank of the current packet.
 type ranks struct{ last uint32 }
 
 func (r *ranks) Name() string { return "ranks" }
@@ -94,8 +94,8 @@ func TestConfig_RanksThroughputByHand(t *testing.T) {
 	}
 }
 
-// TestPortState_FindsThresholdByHand: the quantile by hand: of 100, 200 and 700 bytes at ranks 1, 2 and 5 a tenth is
-// 100 of the 700, and 4/5 are all of them and half of the 200.
+// TestPortState_FindsThresholdByHand checks the quantile by hand. Of 100, 200 and 700 bytes at ranks 1, 2 and 5 a tenth
+// is 100 of the 700. 4/5 are all of them and half of the 200.
 func TestPortState_FindsThresholdByHand(t *testing.T) {
 	k := portState{currentBytes: make([]int64, 8), previousBytes: make([]int64, 8)}
 	k.currentBytes[1], k.currentBytes[2], k.previousBytes[5] = 100, 200, 700

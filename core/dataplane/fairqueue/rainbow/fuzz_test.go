@@ -10,7 +10,7 @@ import (
 	"weir/core/unit"
 )
 
-// judge stands behind the program.
+// judge follows the program in the list.
 type judge struct {
 	t *testing.T
 	x *Program
@@ -42,8 +42,8 @@ func (j *judge) OnDrop(_ *dataplane.Env, p *packet.Packet, why dataplane.Reason)
 	}
 }
 
-// FuzzProgram_DropsOnlyAboveThreshold lets anything arrive: what is dropped early has a colour above the threshold, and
-// all else passes.
+// FuzzProgram_DropsOnlyAboveThreshold checks for any arrivals that packets that are dropped early have a colour above
+// the threshold, and that all others pass.
 func FuzzProgram_DropsOnlyAboveThreshold(f *testing.F) {
 	f.Add([]byte{0, 255, 31, 200, 9, 250, 40, 31, 31, 31, 29, 30, 63, 63, 28, 0, 31})
 	f.Add([]byte("a link that is congested, and then idle for some time, and congested again for longer"))

@@ -25,7 +25,7 @@ func ports(n int, rate unit.Rate, limit int32) dataplanetest.Setup {
 	return dataplanetest.NewSetup(n, dataplanetest.Port{Rate: unit.LinkRate{Bits: rate}, Total: tm.Limit{Packets: limit}})
 }
 
-// colours remembers that of the packet in hand.
+// colours stores the colour of the current packet.
 type colours struct{ last uint32 }
 
 func (c *colours) Name() string { return "colours" }
@@ -55,8 +55,8 @@ func TestProgram_MatchesTranscript(t *testing.T) {
 		}, func() string { return fmt.Sprintf("colour %d threshold %d", c.last, x.ports[3].threshold) })
 }
 
-// TestProgram_ColoursThroughputByHand: layers by hand: four colours over a factor of 1000 are a factor of 10 apart,
-// from 1 Mb/s.
+// TestProgram_ColoursThroughputByHand checks layers by hand: four colours over a factor of 1000 are a factor of 10
+// apart, from 1 Mb/s.
 func TestProgram_ColoursThroughputByHand(t *testing.T) {
 	c := weighed()
 	c.Colours, c.From, c.To = 4, unit.Mbps, unit.Gbps

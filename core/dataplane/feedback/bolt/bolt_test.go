@@ -73,7 +73,7 @@ func newRig(t testing.TB, queues int, more []dataplane.Program, given ...string)
 	return r
 }
 
-// data is a packet of so many bytes with a request, for address 2.
+// data returns a packet of the given size with a request, for address 2.
 func (r *rig) data(size int32, flags uint8) *packet.Packet {
 	p := r.pool.Get()
 	p.Kind, p.Proto, p.Version, p.HopLimit = packet.Data, packet.ProtoRDMA, 4, 64
@@ -85,14 +85,15 @@ func (r *rig) data(size int32, flags uint8) *packet.Packet {
 	return p
 }
 
-// come has a packet of 1250 bytes come in, and returns its header as the switch leaves it. It stays in its queue.
+// come sends a packet of 1250 bytes to the switch, and returns its header as the switch has changed it. The packet
+// stays in its queue.
 func (r *rig) come(flags uint8) packet.Bolt {
 	p := r.data(1250, flags)
 	r.sw.Receive(r.now, 0, p)
 	return header(p)
 }
 
-// pass is come where the packet leaves at once.
+// pass is come for a packet that departs at once.
 func (r *rig) pass(flags uint8) uint8 {
 	h := r.come(flags)
 	r.drain(1, 1)
@@ -115,7 +116,7 @@ func (r *rig) drain(port packet.PortID, n int) {
 	}
 }
 
-// told are the messages that wait at port 0: number, queue, link and time of the packets that they are about.
+// told returns the messages that wait at port 0: number, queue, link and time of the packets that they are about.
 func (r *rig) told() string {
 	var all []string
 	for {
@@ -342,7 +343,7 @@ func TestPort_CountsSupplyByHand(t *testing.T) {
 	}
 }
 
-// TestNoSRC: without SRC the packet takes with it the queue that takes longest, of all ports on its way.
+// TestNoSRC checks that without SRC the packet carries the queue that takes longest, of all ports on its way.
 func TestNoSRC(t *testing.T) {
 	r := newRig(t, 1, nil, "src", "false", "threshold", "1 packet")
 	r.come(0)
@@ -508,7 +509,7 @@ func TestConfig_CheckRemarksUnsuitablePorts(t *testing.T) {
 	}
 }
 
-// TestCheck_ReportsEachWarningOnce checks that each warning is reported once, whatever the ports before it.
+// TestCheck_ReportsEachWarningOnce checks that each warning is reported once, for any ports before it.
 func TestCheck_ReportsEachWarningOnce(t *testing.T) {
 	c, err := Scheme().Configure()
 	if err != nil {

@@ -21,7 +21,7 @@ const us = unit.Microsecond
 
 func TestDocNamesTests(t *testing.T) { testkit.CheckDocTests(t, 7) }
 
-// rig is a switch whose port 0 leads to address 1, the senders', and port 1 to address 2.
+// rig is a switch. Its port 0 leads to address 1, the senders', and port 1 to address 2.
 type rig struct {
 	sw   *dataplane.Switch
 	pool packet.Pool
@@ -86,7 +86,7 @@ func (r *rig) leave(port packet.PortID) *packet.Packet {
 	return p
 }
 
-// told are the flows of the CNPs that wait at port 0.
+// told returns the flows of the CNPs that wait at port 0.
 func (r *rig) told() (flows []int) {
 	for p := r.leave(0); p != nil; p = r.leave(0) {
 		if p.Kind == packet.Notice {
@@ -243,7 +243,7 @@ func TestAboutWhat(t *testing.T) {
 			t.Errorf("%s: marked: %v", c.name, marked)
 		}
 	}
-	// CNPs in a queue that is congested: port 0 tells of any packet that finds another
+	// CNPs in a congested queue: port 0 sends one for any packet that finds another
 	r := newRig(t, 1, New(config()))
 	for i := range 40 {
 		r.arrive(r.data(i))
@@ -339,7 +339,7 @@ func FuzzTable_NeverRepeatsWithinInterval(f *testing.F) {
 	})
 }
 
-// The packet that tells, of either version of IP, counted by each framing, and behind the codec.
+// The packet that notifies, of either version of IP, counted by each framing, and behind the codec.
 func testPacket(t *testing.T, version uint8, signed bool, framing string, size int32) {
 	t.Helper()
 	c := config()

@@ -15,7 +15,7 @@ const (
 	us = unit.Microsecond
 )
 
-// router sends everything to port 0, by the class that the TOS byte says.
+// router sends all packets to port 0, in the class of their TOS byte.
 type router struct{}
 
 func (router) Name() string { return "router" }
@@ -59,7 +59,7 @@ func newRig(t *testing.T, format string, s tm.Scheduler, queues int, change func
 	return r
 }
 
-// receive puts a packet of size bytes into the switch; want: what it asks for.
+// receive delivers a packet of size bytes to the switch. want is its request.
 func (r *rig) receive(now unit.Time, size int32, tos uint8, want telemetry.Request, congested bool) {
 	p := r.pool.Get()
 	p.Size, p.TOS, p.HopLimit = size, tos, 9
@@ -76,8 +76,8 @@ func (r *rig) dequeue(now unit.Time) (p *packet.Packet, h telemetry.Records, wha
 	return p, h, what, load
 }
 
-// TestProgram_RecordsInstantOfDequeue: one moment, after the dequeue: the clock, the queue without this packet, the
-// bytes sent before it, the rate, how long it was here.
+// TestProgram_RecordsInstantOfDequeue checks that a record is of one moment, after the dequeue: the clock, the queue
+// without this packet, the bytes sent before it, the rate, and its time in the switch.
 func TestProgram_RecordsInstantOfDequeue(t *testing.T) {
 	for _, format := range []string{"hpcc", "int-md"} {
 		t.Run(format, func(t *testing.T) {
@@ -232,7 +232,7 @@ func TestClassesUnderPriority(t *testing.T) {
 			strict := sent[0] + sent[1]
 			check(4*us, 2, rate/4, strict/4, 0)
 			check(5*us, 3, rate*3/4, strict*3/4, 1000)
-			// packets in strict priority come while the others wait
+			// packets in strict priority arrive while the others wait
 			receive(5*us, 3, 1)
 			check(6*us, 1, rate, strict, 0)
 			strict = sent[0] + sent[1]
@@ -348,7 +348,7 @@ func TestNotAsked(t *testing.T) {
 	}
 }
 
-// TestProgram_StampsBySwitchClock: a switch's clock stamps its records.
+// TestProgram_StampsBySwitchClock checks that a switch's clock stamps its records.
 func TestProgram_StampsBySwitchClock(t *testing.T) {
 	r := newRig(t, "int-md", tm.NewFIFO(), 1, func(r *rig) {
 		r.site.Clock = telemetry.Clock{Resolution: 100 * ns,
