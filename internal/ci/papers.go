@@ -65,9 +65,9 @@ func papersCommand(root string, args []string) error {
 }
 
 // updatePage rewrites the blocks of a page that match pattern by their experiments' names. With finished it takes only
-// finished results. The map says has the texts of claims by their ids, for results with older texts. The page is
-// written after each experiment, so that an interrupted command keeps the earlier blocks.
-func (p program) updatePage(page string, pattern *regexp.Regexp, finished bool, says map[string]string) error {
+// finished results. The map says has the texts of claims, for results with older texts. The page is written after each
+// experiment, so that an interrupted command keeps the earlier blocks.
+func (p program) updatePage(page string, pattern *regexp.Regexp, finished bool, says map[claimKey]string) error {
 	data, err := os.ReadFile(page)
 	if err != nil {
 		return err
@@ -91,7 +91,7 @@ func (p program) updatePage(page string, pattern *regexp.Regexp, finished bool, 
 			return err
 		}
 		for i := range o.Claims {
-			if text, ok := says[o.Claims[i].ID]; ok {
+			if text, ok := says[claimKey{name, o.Claims[i].ID}]; ok {
 				o.Claims[i].Says = text
 			}
 		}
@@ -108,14 +108,19 @@ func (p program) updatePage(page string, pattern *regexp.Regexp, finished bool, 
 	return nil
 }
 
-// readClaimTexts returns the texts of the claims in the papers' experiments, by their ids.
-func readClaimTexts(root string) (map[string]string, error) {
+// claimKey identifies a claim. Experiments of two papers may have claims with the same id.
+type claimKey struct{ experiment, id string }
+
+// readClaimTexts returns the texts of the claims in the papers' experiments.
+func readClaimTexts(root string) (map[claimKey]string, error) {
 	files, err := filepath.Glob(filepath.Join(root, "papers", "*", "experiments", "*.yaml"))
 	if err != nil {
 		return nil, err
 	}
-	says := map[string]string{}
+	says := map[claimKey]string{}
 	for _, file := range files {
+		paper := filepath.Base(filepath.Dir(filepath.Dir(file)))
+		name := paper + "/" + strings.TrimSuffix(filepath.Base(file), ".yaml")
 		data, err := os.ReadFile(file)
 		if err != nil {
 			return nil, err
@@ -125,7 +130,7 @@ func readClaimTexts(root string) (map[string]string, error) {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
 		for _, c := range experiment.Expect {
-			says[c.ID] = strings.Join(strings.Fields(c.Says), " ")
+			says[claimKey{name, c.ID}] = strings.Join(strings.Fields(c.Says), " ")
 		}
 	}
 	return says, nil

@@ -47,8 +47,8 @@ func TestUpdatePage_FillsFinishedBlocks(t *testing.T) {
 	}
 	page := filepath.Join(dir, "page.md")
 	for range 2 { // the second time, the block has a text
-		err := program{"", dir}.updatePage(page, regexp.MustCompile(""), true, map[string]string{"one.low": "y"})
-		if err != nil {
+		says := map[claimKey]string{{"a/one", "one.low"}: "y", {"b/one", "one.high"}: "of another paper"}
+		if err := (program{"", dir}).updatePage(page, regexp.MustCompile(""), true, says); err != nil {
 			t.Fatal(err)
 		}
 	}
