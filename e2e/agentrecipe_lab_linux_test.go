@@ -16,11 +16,12 @@ import (
 	"weir/internal/testkit/realtime"
 )
 
-// row is one of the table of connections. The second of two agents has the name with a 2, in whichever namespace it is.
+// row matches a row of the table of connections. The second of two agents has the name with a 2, in either
+// namespace.
 var row = regexp.MustCompile(`weir_hpcc2? +sender`)
 
-// The recipe of docs/agent.md works as it is copied. With agents the connection has what telemetry and eta leave of
-// CUBIC's goodput, and the queue is gone.
+// TestAgentRecipe checks that the recipe of docs/agent.md works when it is copied. With agents, the connection has
+// CUBIC's goodput minus the shares of telemetry and eta, and the queue is empty.
 func TestAgentRecipe(t *testing.T) {
 	needAgents(t)
 	for tool, debian := range map[string]string{"ip": "iproute2", "ethtool": "ethtool", "iperf3": "iperf3", "curl": "curl",
@@ -68,7 +69,7 @@ func TestAgentRecipe(t *testing.T) {
 		if share := rates[1] / rates[0]; share < 0.95*0.95*1268/1428 || share > 1268.0/1428 {
 			try.Errorf("goodput is %.1f of %.1f Mb/s\n%s", rates[1], rates[0], output)
 		}
-		// CUBIC's queue depends on when slow start ended and on the receiver's window, and 64 kB of it are 45 frames.
+		// CUBIC's queue depends on the end of slow start and on the receiver's window; 64 kB of it are 45 frames.
 		if queues[0] < 10 || queues[1] > 5 {
 			try.Errorf("the queues are %v frames\n%s", queues, output)
 		}

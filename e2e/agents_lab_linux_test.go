@@ -12,7 +12,7 @@ import (
 	"weir/worlds/agent"
 )
 
-// needAgents skips where hosts of Linux can have no agents.
+// needAgents skips the test on machines where hosts of Linux cannot run agents.
 func needAgents(t *testing.T) {
 	t.Helper()
 	needRoot(t)
@@ -21,9 +21,9 @@ func needAgents(t *testing.T) {
 	}
 }
 
-// The kernel's own TCP follows HPCC++ in the lab, from the file that the simulator has: its switch's records reach the
-// agents, an independent decoder reads every frame of them, and the measures of its senders are the kernel's. TCP over
-// IPv4 and datagrams pass the same switch unchanged.
+// TestAgentsOnLab checks that the kernel's own TCP follows HPCC++ in the lab, from the file that the simulator
+// runs. The agents get the records of the switch, an independent decoder reads each of its frames, and the measures
+// of senders are the kernel's. TCP over IPv4 and datagrams pass the same switch unchanged.
 func TestAgentsOnLab(t *testing.T) {
 	needAgents(t)
 	file := filepath.Join(t.TempDir(), "agents.yaml")

@@ -9,8 +9,9 @@ import (
 	"weir/core/unit"
 )
 
-// Where flows of CUBIC fill one link, each scheme keeps the queue near its target and the link busy, at a hundred times
-// the rate and with many flows per host; tail drop keeps its buffer full.
+// TestStandingQueues checks that each scheme keeps the queue near its target and the link busy when flows of CUBIC
+// fill one link. The link has up to a hundred times the rate, and many flows per host. Tail drop keeps its buffer
+// full.
 func TestStandingQueues(t *testing.T) {
 	for _, m := range schemes {
 		for _, x := range []struct {

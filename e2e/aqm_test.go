@@ -11,20 +11,21 @@ import (
 	"weir/internal/testkit/plantest"
 )
 
-// managed is a way to manage a queue, as a file has it: the switch's programs behind forward, and its other keys.
+// managed is a way to manage a queue, in a file's notation: the switch's programs after forward, and its other
+// keys.
 type managed struct {
 	name, programs, keys string
-	// most is how long the median packet waits at most, in targets of the scheme; least is how much of the link
-	// it leaves its senders
+	// most limits the wait of the median packet, in targets of the scheme; least is the minimum share of the link that
+	// its senders use
 	target unit.Time
 	most   float64
 	least  float64
-	// each is how many frames a flow may have waiting whatever the target is: its law looks at a list of its own
+	// each is the number of frames that a flow may have in the queue at any target: its law uses a separate list
 	each int
 }
 
-// crowded is so many CUBIC flows of each of three hosts over one link of a rate, 30 ms to and fro, with a buffer of
-// 400 ms.
+// crowded has the given number of CUBIC flows of each of three hosts over one link, with a round trip of 30 ms and
+// a buffer of 400 ms.
 const crowded = `duration: %s
 warmup: %s
 topology: {dumbbell: {hosts: 3, rate: 10Gbps, bottleneck: %v, delay: 5ms, buffer: %v}}
@@ -56,7 +57,7 @@ func (m managed) measureQueue(t *testing.T, rate unit.Rate, flows int, seconds f
 		out.Measured.Seconds()
 }
 
-// schemes are the ways to manage a queue that Weir has.
+// schemes are Weir's ways to manage a queue.
 var schemes = []managed{
 	{name: "tail drop", target: 400 * unit.Millisecond, most: 1, least: 0.9},
 	{name: "codel", programs: ", codel", target: 5 * unit.Millisecond, most: 4, least: 0.8},
@@ -87,8 +88,8 @@ func (m managed) holds(t *testing.T, rate unit.Rate, flows int, seconds float64)
 	}
 }
 
-// TestStandingQueue: at 10 Mb/s, with one flow of CUBIC per host, each scheme keeps the queue near its target and the
-// link busy. The slow stage has more flows and rates.
+// TestStandingQueue checks that each scheme keeps the queue near its target and the link busy at 10 Mb/s, with one
+// flow of CUBIC per host. The slow stage has more flows and rates.
 func TestStandingQueue(t *testing.T) {
 	for _, m := range schemes {
 		t.Run(m.name, func(t *testing.T) { m.holds(t, 10*unit.Mbps, 1, 20) })

@@ -17,9 +17,9 @@ import (
 // emulator runs programs for arm64 on another processor (Debian's qemu-user-static).
 const emulator = "qemu-aarch64-static"
 
-// TestSameResultsOnArm64: core and papers give the same results on arm64: the hashes of the benchmarks, and the bytes
-// of one experiment of each paper. The compiler may fuse a product with a sum there, which internal/archtest forbids in
-// pure packages.
+// TestSameResultsOnArm64 checks that core and papers give the same results on arm64: the hashes of the benchmarks,
+// and the bytes of one experiment of each paper. The compiler may fuse a product with a sum there, which
+// internal/archtest forbids in pure packages.
 func TestSameResultsOnArm64(t *testing.T) {
 	testkit.RequireProgram(t, emulator, "qemu-user-static")
 	here, there := filepath.Join(t.TempDir(), "weir"), filepath.Join(t.TempDir(), "weir")

@@ -26,7 +26,7 @@ import (
 	"weir/worlds/lab"
 )
 
-// beside is a flow from a to b, which never fills its link, and a host m that knows its addresses and ports.
+// beside has a flow from a to b, which never fills its link, and a host m that has its addresses and ports.
 const beside = `duration: 3s
 warmup: 100ms
 topology:
@@ -42,9 +42,11 @@ traffic:
 measure: [goodput, nacks, retransmissions, timeouts]
 `
 
-// An attacker in a namespace of its own, with frames of its own, against a host of Weir's own (the attackers of
-// TestAttackersInTheLab off the path): NACKs with the flow's addresses and ports, of any number and stamp, and
-// acknowledgements of any number. All NACKs are refused, nothing is sent again, and the flow has its rate.
+// TestAttackerOnLab runs an attacker in a separate namespace, with its own frames, against a host of Weir. These
+// are the attackers of TestAttackersInTheLab off the path. It sends NACKs with the flow's addresses and ports, with
+// any number and timestamp, and acknowledgements of any number.
+//
+// The sender must refuse all NACKs, retransmit no packet, and keep its rate.
 func TestAttackerOnLab(t *testing.T) {
 	needRoot(t)
 	file := filepath.Join(t.TempDir(), "beside.yaml")
@@ -76,7 +78,7 @@ func TestAttackerOnLab(t *testing.T) {
 	})
 }
 
-// attack sends some frames from host m of the lab that has these namespaces.
+// attack sends some frames from host m of the lab with these namespaces.
 func attack(names []string) (sent int) {
 	for _, name := range names {
 		if !strings.HasSuffix(name, "-m") {
@@ -107,7 +109,7 @@ func attack(names []string) (sent int) {
 
 var guesses = unit.NewRandom(uint64(os.Getpid()), "attacker")
 
-// forgeries are n NACKs and as many acknowledgements, as if from b.
+// forgeries returns n NACKs and as many acknowledgements, as if from b.
 func forgeries(n int) (frames [][]byte, err error) {
 	s, err := plan.Load(app.Registry(), plantest.NewSource("beside.yaml", beside), experiment.Options{})
 	if err != nil {

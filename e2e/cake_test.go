@@ -10,8 +10,8 @@ import (
 	"weir/internal/testkit/plantest"
 )
 
-// Sixteen flows of TCP from one host and one datagram flow that fills the link from another share it equally under
-// cake, and 16 : 1 where it is fair among flows alone, over a range of rates.
+// TestCakeShares checks the shares of sixteen flows of TCP from one host and a datagram flow from another that
+// could fill the link. Under cake they are equal by host, and 16 : 1 with fairness per flow, over a range of rates.
 func TestCakeShares(t *testing.T) {
 	const text = `duration: 8s
 warmup: 3s

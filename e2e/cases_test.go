@@ -16,8 +16,8 @@ var warnedCases = map[string][]string{
 	"slow-start": {"cc-no-signal"}, // no buffer has a limit
 }
 
-// TestCases_ClaimsHoldWithoutOtherWarnings: each file of testdata/cases is an input that was reported to give a wrong
-// result silently. Its claims have the right value, with its source, and hold. It has no warnings but those of
+// TestCases_ClaimsHoldWithoutOtherWarnings runs each file of testdata/cases, an input that was reported to give a
+// wrong result silently. Its claims have the right value, with its source, and hold. It has only the warnings of
 // warnedCases.
 func TestCases_ClaimsHoldWithoutOtherWarnings(t *testing.T) {
 	files, err := filepath.Glob("testdata/cases/*.yaml")

@@ -16,13 +16,13 @@ import (
 	"weir/study/plan"
 )
 
-// catalogueWarnings is the list of the warnings that the shipped experiments have: on each line an experiment, a kind,
-// the ports, a bar, and the reason why the experiment is meant so.
+// catalogueWarnings is the list of the warnings of the shipped experiments. Each line has an experiment, a kind,
+// the ports, a bar, and the reason for the experiment's choice.
 const catalogueWarnings = "testdata/cataloguewarnings.txt"
 
-// TestCatalogueWarnings: the experiments of the catalogue, whole and quick, and those of examples/ have the warnings
-// that are listed, each with a reason. With -update the list is written; new lines need a reason, which a person
-// writes.
+// TestCatalogueWarnings checks that the experiments of the catalogue, full and quick, and those of examples/ have
+// exactly the listed warnings, each with a reason. With -update the list is rewritten; new lines need a reason,
+// which a person writes.
 func TestCatalogueWarnings(t *testing.T) {
 	text, err := os.ReadFile(catalogueWarnings)
 	if err != nil && !testkit.IsUpdating() {
@@ -55,7 +55,7 @@ func TestCatalogueWarnings(t *testing.T) {
 	}
 }
 
-// issuedWarnings are the warnings of all experiments, sorted: experiment, kind and ports.
+// issuedWarnings returns the warnings of all experiments, sorted: experiment, kind and ports.
 func issuedWarnings(t *testing.T) (all []string) {
 	r := app.Registry()
 	names, _ := filepath.Glob("../examples/*/*.yaml")

@@ -8,8 +8,8 @@ import (
 	"weir/core/transport/transporttest"
 )
 
-// TestContractHasTransports checks that the contract runs each registered transport, and what carries a capture in its
-// place.
+// TestContractHasTransports checks that the contract runs each registered transport, and the transport that replays
+// a capture.
 func TestContractHasTransports(t *testing.T) {
 	type form struct {
 		name     string

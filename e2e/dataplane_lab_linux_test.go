@@ -25,8 +25,8 @@ import (
 	"weir/worlds/lab"
 )
 
-// The same file in the lab: each run of figure 5's quick variant has a data plane of its
-// own switches and programs, which carries a kernel's TCP.
+// TestDataPlane_CarriesKernelTCPInLab runs the file of figure 5 in the lab. Each run of its quick variant has a
+// data plane with its own switches and programs, which carries a kernel's TCP.
 func TestDataPlane_CarriesKernelTCPInLab(t *testing.T) {
 	needRoot(t)
 	registry := app.Registry()
@@ -42,7 +42,7 @@ func TestDataPlane_CarriesKernelTCPInLab(t *testing.T) {
 	}
 }
 
-// carryTCP has a data plane of a run of figure 5 carry a kernel's TCP for a second.
+// carryTCP makes a data plane of a run of figure 5 carry a kernel's TCP for a second.
 func carryTCP(try *realtime.Try, c *lab.Config, index int) {
 	l, err := lab.Open(c.Wiring.Network, c.Wiring.Hosts, c.MTU)
 	if err != nil {
@@ -74,8 +74,7 @@ func carryTCP(try *realtime.Try, c *lab.Config, index int) {
 	}
 }
 
-// sendFor sends from the first host to the last one by TCP, and returns what arrived in
-// bit/s.
+// sendFor sends from the first host to the last one by TCP. It returns the received rate in bit/s.
 func sendFor(l *lab.Network, c *lab.Config, length time.Duration) (float64, error) {
 	first, last := -1, 0
 	for i, n := range c.Wiring.Network.Nodes {

@@ -10,8 +10,8 @@ import (
 	"weir/internal/testkit/await"
 )
 
-// A build with the race detector is another executable, so its runs have other
-// ids; its measures are the same.
+// TestSameMeasuresWithRaceDetector checks that a build with the race detector gives the same measures. It is
+// another executable, so its runs have other ids.
 func TestSameMeasuresWithRaceDetector(t *testing.T) {
 	measures := func(files map[string]string) string {
 		for name, data := range files {

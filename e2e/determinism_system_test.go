@@ -9,8 +9,8 @@ import (
 	"weir/internal/testkit/await"
 )
 
-// The same executable, experiment and seed give the same bytes in every result file, whatever --jobs, GOMAXPROCS,
-// GOGC and process.
+// TestSameBytes checks that the same executable, experiment and seed give the same bytes in every result file, for
+// any --jobs, GOMAXPROCS and GOGC, in each process.
 func TestSameBytes(t *testing.T) {
 	program := await.RequireProgram(t, "cmd/weir")
 	want := runResults(t, program, nil, "--jobs", "1")

@@ -8,8 +8,8 @@ import (
 	"weir/worlds/sim"
 )
 
-// TestEveryTransportOverDirectLinks: over each registered transport all flows arrive between two hosts with direct
-// links, of which one has a link to a switch as well.
+// TestEveryTransportOverDirectLinks checks that all flows arrive between two hosts with direct links over each
+// registered transport. One of the hosts has a link to a switch as well.
 func TestEveryTransportOverDirectLinks(t *testing.T) {
 	keys := map[string]string{"udp": "transport: {udp: {rate: 1Gbps}}, flows: 30, start: 0s",
 		"window": "transport: {window: {window: 24 packets}}, size: 50kB, flows: 30, start: 0s"}

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// Domains of P4-ABC between unmodified hosts of Linux, whose TCP crosses them in both directions, over IPv4, and where
-// links inside have no more room than those outside: each user gets the goodput that it gets in the simulator. The
-// other directions are TestNarrowDomainsOnLab's.
+// TestDomainsOnLab runs domains of P4-ABC between unmodified hosts of Linux. TCP crosses them in both directions,
+// over IPv4, and links inside have no more headroom than those outside. Each user gets the goodput that it gets in
+// the simulator. TestNarrowDomainsOnLab checks the other directions.
 func TestDomainsOnLab(t *testing.T) {
 	clients := []string{"client0", "client1"}
 	for _, x := range []domainPoint{

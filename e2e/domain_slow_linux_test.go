@@ -4,7 +4,7 @@ package e2e
 
 import "testing"
 
-// TestNarrowDomainsOnLab: the remaining directions of TestDomainsOnLab's narrow domain.
+// TestNarrowDomainsOnLab runs the remaining directions of TestDomainsOnLab's narrow domain.
 func TestNarrowDomainsOnLab(t *testing.T) {
 	for _, direction := range []string{"down", "six"} {
 		t.Run(direction, func(t *testing.T) {

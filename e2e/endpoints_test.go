@@ -11,9 +11,9 @@ import (
 	"weir/study/plan"
 )
 
-// Endpoints are made when their flow begins (sim.EndpointFactory). That is the same as if they had been there before,
-// because until then a sender of any transport and controller wants nothing but its start, and a receiver nothing at
-// all.
+// TestEndsWantOnlyTheirStart checks that endpoints can be made when their flow begins (sim.EndpointFactory). Before
+// that, a new sender of any transport and controller waits for its start only, and a new receiver has no timer and
+// has counted no packet.
 func TestEndsWantOnlyTheirStart(t *testing.T) {
 	const start = 3 * unit.Millisecond
 	tried := 0

@@ -25,8 +25,8 @@ traffic:
   - {name: x, from: [h0, h1, h2, h3], to: h4, transport: rdma, cc: hpcc, start: 0s}
 `
 
-// TestEventRates: formats with codes of rates have one for each rate that an event gives to a link, so that its queue
-// stays visible. A port without a code writes no record, and HPCC fills its buffer.
+// TestEventRates checks that formats with codes of rates have a code for each rate that an event gives to a link,
+// so that its queue stays visible. A port without a code writes no record, and HPCC fills its buffer.
 func TestEventRates(t *testing.T) {
 	for _, format := range telemetry.Profiles {
 		t.Run(format.Name, func(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// sharedBuilds returns an environment for go build and go test. The packages of this module then come from the cache
-// of the builds that the stage has made.
+// sharedBuilds returns an environment for go build and go test in which the packages of this module come from the
+// stage's build cache.
 func sharedBuilds() []string {
 	return append(os.Environ(), "GOFLAGS=-buildvcs=false -vet=off", "GOWORK=off")
 }

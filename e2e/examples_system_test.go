@@ -13,7 +13,8 @@ import (
 	"weir/internal/testkit/await"
 )
 
-// What modules among the examples need is what Weir needs now: after a change of its own modules, go mod tidy in these.
+// TestExampleModules checks that the go.mod files of the examples are up to date. After a change of Weir's modules,
+// run go mod tidy in each of them.
 func TestExampleModules(t *testing.T) {
 	modules, err := filepath.Glob("../examples/*/go.mod")
 	if err != nil || len(modules) < 2 {
@@ -30,7 +31,7 @@ func TestExampleModules(t *testing.T) {
 	}
 }
 
-// TestSweepExample: the tasks that users tried are scripts that anybody can follow: a sweep of 200 runs becomes a PDF.
+// TestSweepExample checks that the tasks that users tried exist as scripts: a sweep of 200 runs becomes a PDF.
 func TestSweepExample(t *testing.T) {
 	out, dir := task(t, await.RequireProgram(t, "cmd/weir"), "sweep/run.sh")
 	for _, want := range []string{"fairness is valid: 200 runs", "200 runs: all ran for the full duration",
@@ -42,7 +43,8 @@ func TestSweepExample(t *testing.T) {
 	figure(t, out, filepath.Join(dir, "fairness.pdf"))
 }
 
-// 128 GPUs train on rails next to a storage incast, under HPCC++ and under DCQCN.
+// TestRailsExample runs the script in which 128 GPUs train on rails next to a storage incast, under HPCC++ and
+// under DCQCN.
 func TestRailsExample(t *testing.T) {
 	out, dir := task(t, await.RequireProgram(t, "cmd/weir"), "rails/run.sh")
 	for _, want := range []string{"rails is valid: 4 runs", "4 claims: 4 hold", "4 runs: 4 all flows done"} {
@@ -53,8 +55,8 @@ func TestRailsExample(t *testing.T) {
 	figure(t, out, filepath.Join(dir, "rails.pdf"))
 }
 
-// A configuration of HPCC's simulator is imported, run and compared with its fct.txt; one that says something else ends
-// the script.
+// TestHPCCExample checks that a configuration of HPCC's simulator is imported, run and compared with its fct.txt. A
+// fct.txt with another time makes the script fail with exit code 3.
 func TestHPCCExample(t *testing.T) {
 	weir := await.RequireProgram(t, "cmd/weir")
 	out, dir := task(t, weir, "hpccsim/run.sh")

@@ -30,7 +30,7 @@ func changeOfFirstHour(t *testing.T) string {
 	return change + "\n"
 }
 
-// copyOfFig5 returns what the first hour writes into mine.yaml.
+// copyOfFig5 returns the content of mine.yaml in the first hour.
 func copyOfFig5(t *testing.T) []byte {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -41,7 +41,8 @@ func copyOfFig5(t *testing.T) []byte {
 	return out.Bytes()
 }
 
-// patched applies a unified diff, as strictly as git apply: each hunk stands at its line, with its context and counts.
+// patched applies a unified diff, as strictly as git apply: each hunk must be at its line, with its context and
+// counts.
 func patched(t *testing.T, text, change string) string {
 	t.Helper()
 	lines, made, at := strings.SplitAfter(text, "\n"), "", 0
@@ -80,7 +81,7 @@ func patched(t *testing.T, text, change string) string {
 	return made + strings.Join(lines[at:], "")
 }
 
-// TestFirstHourChange checks that the change of the first hour fits the copy of the experiment, and that what it makes
+// TestFirstHourChange checks that the change of the first hour fits the copy of the experiment, and that the result
 // is an experiment without warnings: client 0 uses BBR, and there is one claim.
 func TestFirstHourChange(t *testing.T) {
 	text := patched(t, string(copyOfFig5(t)), changeOfFirstHour(t))

@@ -25,9 +25,9 @@ func (m *measured) Receive(now unit.Time, p *packet.Packet) bool {
 	return m.Endpoint.Receive(now, p)
 }
 
-// TestFramesFitMTU: with a controller of each scheme over each transport that asks for telemetry, in each format, all
-// packets fit into the MTU at the end of their path. If all switches write a record, a full one fills it but for what
-// pads headers.
+// TestFramesFitMTU checks that all packets fit into the MTU at the end of their path, with a controller of each
+// scheme over each transport that asks for telemetry, in each format. If all switches write a record, a full packet
+// fills the MTU, except for the padding of headers.
 func TestFramesFitMTU(t *testing.T) {
 	const mtu = 1500
 	registry, fitted := app.Registry(), map[string]int{}

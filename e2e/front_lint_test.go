@@ -16,10 +16,10 @@ import (
 	"weir/internal/testkit"
 )
 
-// comment is what HTML does not show.
+// comment matches comments, which HTML does not show.
 var comment = regexp.MustCompile(`(?s)<!--.*?-->`)
 
-// TestReadmeIsShort: the README is read before anything else: it is short.
+// TestReadmeIsShort checks that the README is short, because it is the first page that users read.
 func TestReadmeIsShort(t *testing.T) {
 	const most = 900
 	text, err := os.ReadFile("../README.md")
@@ -31,8 +31,8 @@ func TestReadmeIsShort(t *testing.T) {
 	}
 }
 
-// A page that shows a claim which fails says why, and where it can be seen: in the paragraph that follows what was
-// printed, with the name of an experiment.
+// TestShownFailuresAreExplained checks that a page with the output of a failed claim explains it. The paragraph
+// after the output gives the reason and the name of an experiment.
 func TestShownFailuresAreExplained(t *testing.T) {
 	shown := 0
 	tree := testkit.TrackedFiles(t, "..")
@@ -106,7 +106,7 @@ func TestPages_LinksLeadToFilesAndHeadings(t *testing.T) {
 	}
 }
 
-// TestLinksOfSite: the pages that the program shows have no broken link.
+// TestLinksOfSite checks that the pages that the program shows have no broken link.
 func TestLinksOfSite(t *testing.T) {
 	site, err := docsite.New(testkit.TrackedFiles(t, ".."))
 	if err != nil {
@@ -134,8 +134,8 @@ func hasAnchor(page, name string) bool {
 	return false
 }
 
-// The citation is what programs that read such files take: the keys that version 1.2.0 of the format wants, and names
-// of all authors. (https://github.com/citation-file-format/citation-file-format)
+// TestCitation_HasKeysOfFormat checks that CITATION.cff has the keys that version 1.2.0 of the format requires, and
+// names of all authors. (https://github.com/citation-file-format/citation-file-format)
 func TestCitation_HasKeysOfFormat(t *testing.T) {
 	data, err := os.ReadFile("../CITATION.cff")
 	if err != nil {

@@ -20,9 +20,10 @@ import (
 	"weir/study/run"
 )
 
-// What hosts of Weir's own took and sent in the lab is in a capture, with the order in which late frames were taken.
-// The simulator's hosts do the same again when they are given it, and their timers go when they are due: byte for byte,
-// to the picosecond. A byte that is changed in it is found, with its place.
+// TestReplayOwnHostsOnLab checks that a capture of Weir's own hosts in the lab has the received and sent frames,
+// and the order in which late frames were handled. The simulator's hosts reproduce the sent frames from the
+// received ones byte for byte, with timers at their due times to the picosecond. A changed byte in the capture is
+// reported with its place.
 func TestReplayOwnHostsOnLab(t *testing.T) {
 	needRoot(t)
 	program, dir := await.RequireProgram(t, "cmd/weir"), t.TempDir()
@@ -76,7 +77,7 @@ func TestReplayOwnHostsOnLab(t *testing.T) {
 	if out, err := exec.Command(program, args...).Output(); err != nil || len(out) == 0 {
 		t.Errorf("the same command again: %v", said(err))
 	}
-	// A run of Linux' hosts has none to capture.
+	// A run of Linux' hosts has no Weir hosts to capture.
 	linux := filepath.Join(dir, "linux.yaml")
 	text = fmt.Appendf(nil, pairOfHosts, "1s", "[forward]", "  - {name: x, from: a, to: b, transport: tcp, start: 0s}\n")
 	if err := os.WriteFile(linux, text, 0o666); err != nil {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// writeSpec writes an experiment into a folder of its own.
+// writeSpec writes an experiment into a new folder.
 func writeSpec(t testing.TB, text string) (file string) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "long.yaml")

@@ -18,7 +18,7 @@ import (
 	"weir/internal/testkit/await"
 )
 
-// twoLengths has a short run and one that would take minutes.
+// twoLengths has a short run and a run that would take minutes.
 const twoLengths = `title: long
 repeat: 1
 topology:
@@ -32,9 +32,9 @@ sweep:
   length: {short: {duration: 10ms}, long: {duration: 10000s}}
 `
 
-// TestRun_KeepsFinishedRunsWhenInterrupted: interrupted, terminated or hung up, weir keeps the finished runs, writes
-// their report, prints on stderr which runs are missing, and exits with 130. The same command then runs only the
-// others.
+// TestRun_KeepsFinishedRunsWhenInterrupted checks that weir keeps the finished runs after SIGINT, SIGTERM or
+// SIGHUP. It writes their report, prints the missing runs on stderr, and exits with 130. The same command then runs
+// only the others.
 func TestRun_KeepsFinishedRunsWhenInterrupted(t *testing.T) {
 	file := writeSpec(t, twoLengths)
 	for _, sig := range signals {
@@ -61,8 +61,9 @@ func TestRun_KeepsFinishedRunsWhenInterrupted(t *testing.T) {
 	}
 }
 
-// The work of an interrupted simulation is bounded, whatever it does: while it reads a large experiment, between
-// samples of an idle network, in a window of seconds with millions of packets, and while it makes files of results.
+// TestInterruptWithinASecond checks that an interrupted simulation takes less than a second of work to end, in any
+// phase. It interrupts the loading of a large experiment, samples of an idle network, a window of seconds with
+// millions of packets, and the writing of results.
 func TestInterruptWithinASecond(t *testing.T) {
 	const network = `duration: DURATION
 topology:
@@ -111,7 +112,8 @@ measure: [goodput]
 	}
 }
 
-// TestInterruptTwice: the second signal ends weir at once, and the next start removes the files that it leaves.
+// TestInterruptTwice checks that the second signal ends weir at once, and that the next start removes the files
+// that it leaves.
 func TestInterruptTwice(t *testing.T) {
 	file, out := writeSpec(t, twoLengths), t.TempDir()
 	unfinished := func() []string {
@@ -120,7 +122,7 @@ func TestInterruptTwice(t *testing.T) {
 	}
 	for _, sig := range signals {
 		t.Run(fmt.Sprint(sig), func(t *testing.T) {
-			// The first signal alone cannot end it, because it is held when it discards its trace.
+			// A single signal cannot end it, because it is held when it discards its trace.
 			k := planKillpoints(t, "hold before discard traces/* 1")
 			p := startPatient(t, k, "run", file, "--jobs", "2", "--out", out, "--trace", "*", "--fresh")
 			p.AwaitCondition("a run with its trace", k.reached("after create traces/*.txt"))
@@ -150,8 +152,8 @@ func TestInterruptTwice(t *testing.T) {
 	endInterrupted(t, p)
 }
 
-// TestRun_ContinuesUnderNohup: under nohup(1) a run does not end with its terminal: after SIGHUP it finishes a run and
-// begins the next.
+// TestRun_ContinuesUnderNohup checks that a run under nohup(1) does not end with its terminal: after SIGHUP it
+// finishes a run and begins the next.
 func TestRun_ContinuesUnderNohup(t *testing.T) {
 	file, out := writeSpec(t, twoLengths), t.TempDir()
 	k := planKillpoints(t, "hold before rename runs/*.json 1")

@@ -4,7 +4,7 @@ package e2e
 
 import "testing"
 
-// TestKillEverywhere: a sweep with traces is killed at each moment of each of its operations.
+// TestKillEverywhere kills a sweep with traces at each moment of each of its operations.
 func TestKillEverywhere(t *testing.T) {
 	c := newKilledCommand(t, traced(writeKinds(t, "2")))
 	all := make([]int, len(c.points))
@@ -14,7 +14,8 @@ func TestKillEverywhere(t *testing.T) {
 	c.killAt(t, all)
 }
 
-// Where seeds follow from the measured values, the decisions after a kill are those of the undisturbed command.
+// TestKillEverywhereByNeed checks that decisions after a kill equal those of the undisturbed command if the number
+// of seeds follows from the measured values.
 func TestKillEverywhereByNeed(t *testing.T) {
 	c := newKilledCommand(t, traced(writeKinds(t, fourByNeed)))
 	var points []int

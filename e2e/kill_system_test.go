@@ -12,8 +12,8 @@ import (
 	"weir/internal/testkit/await"
 )
 
-// A sweep is killed when its first run, three more and five more are finished. Each time the same command goes on from
-// there, and at the end the folder has the bytes of an undisturbed one.
+// TestRun_ResumesAfterKill kills a sweep after its first run, after three more and after five more. Each time the
+// same command continues from there, and at the end the folder has the bytes of an undisturbed one.
 func TestRun_ResumesAfterKill(t *testing.T) {
 	c := newKilledCommand(t, func(out string) []string {
 		return []string{"run", "p4abc/fig5", "--set", "duration=1s", "--set", "repeat=2", "--jobs", "1", "--out", out}
@@ -56,8 +56,8 @@ func (c *killedCommand) somePoints(each int) (points []int) {
 	return points
 }
 
-// TestKillAnywhere: a sweep with traces is killed at each kind of moment. All points are TestKillEverywhere's, in the
-// slow stage.
+// TestKillAnywhere kills a sweep with traces at each kind of moment. TestKillEverywhere, in the slow stage, covers
+// all points.
 func TestKillAnywhere(t *testing.T) {
 	c := newKilledCommand(t, traced(writeKinds(t, "2")))
 	kinds := map[string]int{}
@@ -72,13 +72,14 @@ func TestKillAnywhere(t *testing.T) {
 	c.killAt(t, c.somePoints(2))
 }
 
-// Where seeds follow from the measured values, the decisions after a kill are those of the undisturbed command.
+// TestKillAnywhereByNeed checks that decisions after a kill equal those of the undisturbed command if the number of
+// seeds follows from the measured values.
 func TestKillAnywhereByNeed(t *testing.T) {
 	c := newKilledCommand(t, traced(writeKinds(t, fourByNeed)))
 	c.killAt(t, c.somePoints(1))
 }
 
-// TestProcessesTogether: three processes work on one experiment, and one is killed while it has a run. The others take
+// TestProcessesTogether runs one experiment in three processes, and kills one of them during a run. The others take
 // that run over, and leave the files that a single process leaves.
 func TestProcessesTogether(t *testing.T) {
 	file := writeKinds(t, "2")
@@ -112,8 +113,8 @@ func TestProcessesTogether(t *testing.T) {
 	}
 }
 
-// A merge is killed at each kind of moment: each file in its place is whole, and the same command goes on, to the bytes
-// that one machine leaves.
+// TestKillMerge kills a merge at each kind of moment. Each file in its place is complete, and the same command
+// continues, to the bytes of a single machine.
 func TestKillMerge(t *testing.T) {
 	program, file := killpointsProgram(t), writeKinds(t, "2")
 	machine := func(flags ...string) string {
@@ -140,7 +141,7 @@ func TestKillMerge(t *testing.T) {
 	c.killAt(t, c.somePoints(1))
 }
 
-// TestNoKillpoints: the program that users have has no killpoints.
+// TestNoKillpoints checks that the program that users get has no killpoints.
 func TestNoKillpoints(t *testing.T) {
 	for _, x := range []struct {
 		program string

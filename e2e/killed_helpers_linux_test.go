@@ -25,8 +25,8 @@ import (
 	"weir/internal/testkit/realtime"
 )
 
-// killable is a lab that a test kills, and what the test has seen of it. Its processes, whatever their parent is, have
-// a word in their environment.
+// killable is a lab that a test kills, with the test's records of it. Its processes, with any parent, have a mark
+// in their environment.
 type killable struct {
 	*await.Process
 	mark       string
@@ -52,7 +52,7 @@ func startKillable(try *realtime.Try, args ...string) *killable {
 	return k
 }
 
-// living are its processes now.
+// living returns the lab's present processes.
 func (k *killable) living() map[int]string {
 	out := map[int]string{}
 	all, _ := filepath.Glob("/proc/[0-9]*/environ")
@@ -69,7 +69,8 @@ func (k *killable) living() map[int]string {
 	return out
 }
 
-// process is the living one whose words have these, or the lab's first for none; 0: there is none.
+// process returns the living process with these words in its command line, or the lab's first process if words is
+// empty. It returns 0 if there is none.
 func (k *killable) process(words string) int {
 	if words == "" {
 		return k.PID()
@@ -112,7 +113,7 @@ func (k *killable) recordResources() {
 	}
 }
 
-// objects are the BPF programs, maps and links that a process has open.
+// objects returns the BPF programs, maps and links that a process has open.
 func objects(pid int) (all []string) {
 	names, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fdinfo/*", pid))
 	of := regexp.MustCompile(`(?m)^(prog|map|link)_id:\s*(\d+)$`)
@@ -152,7 +153,7 @@ func lives(object string) bool {
 	return !errors.Is(err, os.ErrNotExist)
 }
 
-// left is what there is still.
+// left returns the resources that still exist.
 func (k *killable) left() (all []string) {
 	for pid, words := range k.living() {
 		k.processes[pid] = words
@@ -175,8 +176,8 @@ func (k *killable) left() (all []string) {
 	}
 	numbers, _ := exec.Command("ip", "netns", "list-id").Output()
 	for name, number := range k.numbers {
-		// Connections that a dead iperf3 has left open hold their hosts' namespaces until TCP gives them up. Each
-		// interface goes all the same with its other end, which is in the data plane's.
+		// Connections that a dead iperf3 has left open hold their hosts' namespaces until TCP drops them. Each interface
+		// is still removed with its other end, which is in the data plane's namespace.
 		if k.iperf3 && !strings.HasSuffix(name, "@dataplane") {
 			continue
 		}
@@ -197,7 +198,7 @@ func (k *killable) left() (all []string) {
 	return all
 }
 
-// afterKill is how long anything of a lab may last when one of its processes was killed (docs/lab.md).
+// afterKill limits the lifetime of a lab's remains after one of its processes was killed (docs/lab.md).
 const afterKill = 2 * time.Second
 
 // kill kills the process whose command line has the victim, or weir for "". Then the whole lab disappears, within

@@ -15,8 +15,8 @@ import (
 	"weir/internal/testkit/realtime"
 )
 
-// A data plane, hosts of Weir's own or an iperf3 that are killed end their run, with an error (exit code 1). A weir
-// that is killed takes all of them with it, and its janitor removes the rest.
+// TestKilledOnLab checks that the end of a killed data plane, of Weir's own hosts or of iperf3 ends the run with an
+// error (exit code 1). A killed weir takes all of its processes with it, and its janitor removes the rest.
 func TestKilledOnLab(t *testing.T) {
 	needRoot(t)
 	dir := t.TempDir()
@@ -64,7 +64,8 @@ func TestKilledOnLab(t *testing.T) {
 	}
 }
 
-// TestAgentsKilledOnLab: a lab that is killed takes its agents with it: no program, map or link of theirs is left.
+// TestAgentsKilledOnLab checks that a killed lab takes its agents with it: no program, map or link of an agent is
+// left.
 func TestAgentsKilledOnLab(t *testing.T) {
 	needAgents(t)
 	realtime.Test(t, func(try *realtime.Try) {
@@ -79,8 +80,8 @@ func TestAgentsKilledOnLab(t *testing.T) {
 	})
 }
 
-// A lab begins beside what a dead one has left that cannot be removed, and warns once; weir lab clean says it, too, as
-// an error. All of that is in a view of its own of the machine's folders.
+// TestLeftOnLab checks that a lab starts next to remains of a dead lab that cannot be removed, with one warning.
+// weir lab clean reports the same as an error. The test has a separate mount namespace for the machine's folders.
 func TestLeftOnLab(t *testing.T) {
 	needRoot(t)
 	if err := exec.Command("unshare", "--mount", "true").Run(); err != nil {

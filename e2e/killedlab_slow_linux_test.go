@@ -11,9 +11,9 @@ import (
 	"weir/worlds/agent"
 )
 
-// Whichever of a lab's processes is killed, and after however many frames, the whole lab disappears: each process,
-// record, namespace with its interfaces, cgroup and BPF object. A janitor that is killed is replaced, and the lab
-// continues: the other one does its work when the lab is killed, too.
+// TestKilledAtAnyMomentOnLab kills each of a lab's processes, after different numbers of frames, and checks that
+// the whole lab disappears: each process, record, namespace with its interfaces, cgroup and BPF object. A killed
+// janitor is replaced, and the lab continues. The new janitor cleans up when the lab is killed, too.
 func TestKilledAtAnyMomentOnLab(t *testing.T) {
 	needRoot(t)
 	const plane, hosts, janitor = "lab-dataplane", "lab-hosts", "lab-janitor"
@@ -60,7 +60,7 @@ func TestKilledAtAnyMomentOnLab(t *testing.T) {
 	}
 }
 
-// replaced kills a process that the lab replaces.
+// replaced kills a process, and waits until the lab has replaced it.
 func (k *killable) replaced(victim string) {
 	was := k.process(victim)
 	k.recordResources()

@@ -12,8 +12,8 @@ import (
 	"weir/papers/p4te"
 )
 
-// Every kind of extension is somebody's alone: a second one of its number would take its place in a packet. Answers to
-// telemetry have numbers of their own.
+// TestKindsOfExtensions checks that every kind of extension has its own number. A second extension with the same
+// number would take its place in a packet. Answers to telemetry have separate numbers.
 func TestKindsOfExtensions(t *testing.T) {
 	const answer = ^telemetry.Asked
 	kinds := map[uint8]string{}

@@ -61,8 +61,8 @@ func (r *labRun) values(t testing.TB, measure string) map[string]float64 {
 	return defined
 }
 
-// runOnLab runs an experiment in the simulator and once in the lab, and returns the results. The attempt learns what
-// disturbed the lab, and that errors of the lab are wrong.
+// runOnLab runs an experiment in the simulator and once in the lab, and returns the results. The attempt records
+// the lab's disturbances, and the lab's errors as failures.
 func runOnLab(try *realtime.Try, out string, args ...string) *labDocument {
 	try.Helper()
 	cmd := exec.Command(await.RequireProgram(try, "cmd/weir"), onLab(out, args...)...)
@@ -98,7 +98,7 @@ func readLab(try *realtime.Try, data []byte, failure string) *labDocument {
 	return doc
 }
 
-// said returns what a command has printed to stderr.
+// said returns the stderr of a command.
 func said(err error) string {
 	if e, ok := err.(*exec.ExitError); ok {
 		return string(e.Stderr)
@@ -123,7 +123,7 @@ func namespacesOf(pid int) (names []string) {
 	return names
 }
 
-// existing returns those of network namespaces that still have their names.
+// existing returns the network namespaces that still have their names.
 func existing(names []string) (out []string) {
 	for _, n := range names {
 		if _, err := os.Lstat("/run/netns/" + n); err == nil {
@@ -150,7 +150,7 @@ func received(pid int, host string) (frames int) {
 	return frames
 }
 
-// longRun is an experiment of 30 s, which tests end before.
+// longRun is an experiment of 30 s, which tests end earlier.
 const longRun = `duration: 30s
 topology:
   hosts: [a, b]
@@ -163,7 +163,8 @@ traffic: [{name: x, from: a, to: b, transport: tcp, start: 0s}]
 measure: [goodput]
 `
 
-// pairOfHosts are two hosts at a link of 20 Mb/s. Duration, programs of the switch and traffic are to be filled in.
+// pairOfHosts has two hosts at a link of 20 Mb/s. The format's arguments are the duration, the programs of the
+// switch and the traffic.
 const pairOfHosts = `duration: %s
 warmup: 200ms
 topology:

@@ -15,8 +15,8 @@ import (
 	"weir/internal/testkit/await"
 )
 
-// TestCutOnLab: a lab that is still being made cannot end by itself: it is cut, and its namespaces are removed all the
-// same.
+// TestCutOnLab checks that a lab that is interrupted during its set-up, when it cannot end by itself, is cut, and
+// that its namespaces are removed.
 func TestCutOnLab(t *testing.T) {
 	needRoot(t)
 	const hosts = 100
@@ -51,7 +51,7 @@ measure: [goodput]
 	}
 }
 
-// childrenOf returns the number of processes that a process has started.
+// childrenOf returns the number of child processes of a process.
 func childrenOf(parent int) (count int) {
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, name := range stats {
@@ -64,8 +64,8 @@ func childrenOf(parent int) (count int) {
 	return count
 }
 
-// TestSignalsInSetUpOnLab: signals may arrive at any time while a lab is made and begins, and twice: timeout(1) sends
-// its child one, and its process group another. In each case no namespace is left.
+// TestSignalsInSetUpOnLab sends signals at different times while a lab is made and begins, and also twice:
+// timeout(1) signals its child, and then its process group. In each case no namespace is left.
 func TestSignalsInSetUpOnLab(t *testing.T) {
 	needRoot(t)
 	file, out := writeSpec(t, longRun), t.TempDir()
@@ -106,7 +106,7 @@ func TestSignalsInSetUpOnLab(t *testing.T) {
 	}
 }
 
-// TestInterruptTwiceOnLab: the second signal ends a lab at once, and no namespace is left.
+// TestInterruptTwiceOnLab checks that the second signal ends a lab at once, and that no namespace is left.
 func TestInterruptTwiceOnLab(t *testing.T) {
 	needRoot(t)
 	p := startPatient(t, planKillpoints(t, ""), "run", writeSpec(t, longRun), "--on", "lab", "--out", t.TempDir(),
@@ -124,7 +124,7 @@ func TestInterruptTwiceOnLab(t *testing.T) {
 	}
 }
 
-// An interrupted lab keeps the finished runs, prints so, and leaves no namespace behind.
+// TestInterruptOnLab checks that an interrupted lab keeps the finished runs, reports them, and leaves no namespace.
 func TestInterruptOnLab(t *testing.T) {
 	needRoot(t)
 	file := writeSpec(t, strings.Replace(longRun, "duration: 30s\n", "duration: $length\nwarmup: 0s\nrepeat: 1\n", 1)+

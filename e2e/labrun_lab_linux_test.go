@@ -15,7 +15,7 @@ import (
 	"weir/internal/testkit/realtime"
 )
 
-// asNobody is a command of ours of a user without rights, who may not enter the program's folder.
+// asNobody returns a command that runs as a user without rights, who may not enter the program's folder.
 func asNobody(t *testing.T, binary string, args ...string) *exec.Cmd {
 	t.Helper()
 	f, err := os.Open(binary)
@@ -31,9 +31,9 @@ func asNobody(t *testing.T, binary string, args ...string) *exec.Cmd {
 	return c
 }
 
-// One experiment file, two worlds: each run of figure 5's quick variant in the lab, with
-// what the simulator gives beside it, what the machine did, and the captured switch
-// replayed through the simulator's byte for byte.
+// TestRunOnLab runs one experiment file in two worlds. Each run of figure 5's quick variant in the lab has the
+// simulator's results next to it, a record of the machine, and a captured switch that the simulator replays byte
+// for byte.
 func TestRunOnLab(t *testing.T) {
 	needRoot(t)
 	args := []string{"p4abc/fig5", "--quick", "--set", "duration=2s", "--set", "warmup=1s", "--set", "repeat=2", "--set",
@@ -65,7 +65,7 @@ func figureOnLab(try *realtime.Try, args []string) {
 			try.Errorf("run %d: replays %+v", i, a.Replays)
 		}
 		for _, m := range []string{"goodput_bps", "retransmissions_packets", "queue_packets", "jain"} {
-			// there are too few samples for a p99
+			// A short run has too few samples for a p99.
 			if v := string(r.Measures[m]); v == "" || m != "queue_packets" && strings.Contains(v, "null") {
 				try.Errorf("run %d: %s is %q", i, m, v)
 			}
@@ -88,8 +88,8 @@ func figureOnLab(try *realtime.Try, args []string) {
 	}
 }
 
-// Every kind of traffic that Linux carries: flows with sizes that arrive at random, flows
-// that wait for others, IPv6, datagrams in bursts; with what senders show of themselves.
+// TestTrafficOnLab runs every kind of traffic that Linux can send, with the measures of its senders. There are
+// flows with sizes that arrive at random, flows that wait for others, IPv6, and datagrams in bursts.
 func TestTrafficOnLab(t *testing.T) {
 	needRoot(t)
 	file := filepath.Join(t.TempDir(), "all.yaml")
@@ -149,7 +149,8 @@ measure:
 	})
 }
 
-// What cannot be is said before anything starts (exit code 2).
+// TestBadInputOnLab checks that an experiment or command that the lab cannot run is refused before the start (exit
+// code 2).
 func TestBadInputOnLab(t *testing.T) {
 	binary := await.RequireProgram(t, "cmd/weir")
 	for _, args := range [][]string{{"run", "p4abc/fig5", "--on", "lab"}, {"lab", "clean"}, {"bench", "switch"}} {

@@ -17,7 +17,7 @@ import (
 	"weir/study/plan"
 )
 
-// loser is a program that drops the last packet of the flow of h0 once, which is the only one with half the payload.
+// loser is a program that drops the last packet of the flow of h0 once. Only this packet has half the payload.
 type loser struct {
 	dropped unit.Time // 0: not yet
 }
@@ -69,10 +69,10 @@ func repair(t *testing.T, links, switches, programs, traffic string) (took, long
 	return out.Flows[0].Start + end - drops.dropped, path.MaxRTT()
 }
 
-// TestLastPacketRepaired: a lost last packet is repaired within twice the longest round trip of the path or, without a
-// limit, once a probe was answered. TCP waits for Linux's shortest timeout of 200 ms, since a single packet is in
-// flight, and window for its timeout of 1 ms. In shallow buffers the path's bound is below the shortest wait before a
-// probe.
+// TestLastPacketRepaired checks that a lost last packet is repaired within twice the longest round trip of the path
+// or, without a limit, after the answer to a probe. TCP waits for Linux's shortest timeout of 200 ms, because a
+// single packet is in flight, and window for its timeout of 1 ms. In shallow buffers the path's bound is below the
+// shortest wait before a probe.
 func TestLastPacketRepaired(t *testing.T) {
 	const burst = 60 * unit.Microsecond
 	shallow := buffers[0]

@@ -10,7 +10,7 @@ import (
 	"weir/internal/testkit/realtime"
 )
 
-// echoed is two flows of the kernel's CUBIC through 50 Mb/s, by what the switch does: nothing, or copies of ACKs.
+// echoed has two flows of the kernel's CUBIC through 50 Mb/s. The switch drops packets, or sends copies of ACKs.
 const echoed = `title: copies of ACKs
 duration: 5s
 warmup: 2s
@@ -30,8 +30,9 @@ measure:
   - {retransmissions: {by: traffic}}
 `
 
-// The kernel's CUBIC, with net.ipv4.tcp_ecn=1, obeys copies of its ACKs as the simulator's does: its queue is half
-// of that with drops at most, at nearly the same goodput, and nearly nothing is sent again.
+// TestNCFEchoesOnLab checks that the kernel's CUBIC, with net.ipv4.tcp_ecn=1, obeys copies of its ACKs as the
+// simulator's does. The queue is at most half of the queue with drops, at nearly the same goodput, with almost no
+// retransmissions.
 func TestNCFEchoesOnLab(t *testing.T) {
 	needRoot(t)
 	file := filepath.Join(t.TempDir(), "echoed.yaml")

@@ -17,7 +17,8 @@ import (
 // module is the path of this module.
 const module = "weir"
 
-// TestRecipes_PassTestsAndShareBinary: the example's own tests pass, and its binary has all of the seven.
+// TestRecipes_PassTestsAndShareBinary checks that the example's own tests pass, and that its binary has all of the
+// seven recipes.
 func TestRecipes_PassTestsAndShareBinary(t *testing.T) {
 	tests := exec.Command("go", "test", "./...")
 	tests.Dir, tests.Env = example, sharedBuilds()
@@ -35,8 +36,8 @@ func TestRecipes_PassTestsAndShareBinary(t *testing.T) {
 	}))
 }
 
-// TestRecipesInTree: each of the seven is added to the tree by at most two files, and the weir that
-// is built then has it. An overlay of go build adds the files; packages without new files come from the cache.
+// TestRecipesInTree checks that each of the seven recipes adds at most two files to the tree, and that the built
+// weir has it. An overlay of go build adds the files; packages without new files come from the cache.
 func TestRecipesInTree(t *testing.T) {
 	root := root(t)
 	dir, tables := t.TempDir(), map[string]string{}
@@ -90,8 +91,8 @@ func TestRecipesInTree(t *testing.T) {
 	runs(t, binary, "weir", recipes)
 }
 
-// runs holds a binary against recipes: it lists them, carries out the experiment that uses all,
-// whose claims hold, whose measure has a value, and exports what that gave.
+// runs checks a binary with recipes: it lists them, runs the experiment that uses all of them, and exports the
+// results. The experiment's claims hold, and its measure has a value.
 func runs(t *testing.T, binary, name string, all []recipe) {
 	t.Helper()
 	dir := t.TempDir()
@@ -139,8 +140,8 @@ func runs(t *testing.T, binary, name string, all []recipe) {
 	}
 }
 
-// bridges has the binary read files of a switch on its own that name the program of one's own: its parameters are
-// checked with their place, and a file without mistakes fails for its interfaces alone, which are not there.
+// bridges makes the binary read files of a standalone switch that name the user's own program. The program's
+// parameters are checked with their places. A file without mistakes fails only because its interfaces do not exist.
 func bridges(t *testing.T, binary string) {
 	t.Helper()
 	for least, want := range map[string]string{

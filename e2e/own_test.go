@@ -17,12 +17,12 @@ const (
 	programs = "app/programs/programs.go"
 )
 
-// recipe is one of the things that CONTRIBUTING says how to add.
+// recipe is an extension that CONTRIBUTING explains.
 type recipe struct {
 	name  string
 	file  string // of the example
 	place string // its folder in the tree: the first of the two files that adding it there touches
-	// in is replaced in the second file by with; "" if that is not touched.
+	// in is replaced by with in the second file; "" if the recipe does not change that file.
 	in, with string
 	list     string // what weir list has then
 	want     string
@@ -44,7 +44,7 @@ var recipes = []recipe{
 		"[]experiment.ExportFormat{flowlist.Format(), ", "formats", "--format flowlist "},
 }
 
-// touched are the files of the tree that adding a recipe touches, beside tests and docs.
+// touched returns the files of the tree that a recipe changes, without tests and docs.
 func (r *recipe) touched() []string {
 	files := []string{r.place + "/" + filepath.Base(r.file)}
 	switch {
@@ -56,8 +56,8 @@ func (r *recipe) touched() []string {
 	return files
 }
 
-// TestRecipesShown: CONTRIBUTING has the example's files as they are, one section a recipe, and the
-// files of the tree that each touches.
+// TestRecipesShown checks that CONTRIBUTING has the example's files unchanged, with one section per recipe, and the
+// files of the tree that each changes.
 func TestRecipesShown(t *testing.T) {
 	data, err := os.ReadFile("../CONTRIBUTING.md")
 	if err != nil {

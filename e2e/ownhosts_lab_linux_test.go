@@ -17,9 +17,9 @@ import (
 	"weir/internal/testkit/wiretest"
 )
 
-// Hosts of Weir's own send real packets: HPCC++ by telemetry in every format that its law can read, and what no kernel
-// here has, beside the kernel's TCP between the same hosts, which does not answer for it. What went through the switch
-// is replayed byte for byte, and what the hosts took and sent.
+// TestOwnHostsOnLab checks that Weir's own hosts send real packets: HPCC++ with every format of telemetry that its
+// law can read, and transports that no kernel here has. They also run next to the kernel's TCP between the same
+// hosts, which does not answer their packets. The simulator replays the switch and the hosts byte for byte.
 func TestOwnHostsOnLab(t *testing.T) {
 	needRoot(t)
 	dir := t.TempDir()
@@ -35,7 +35,7 @@ func TestOwnHostsOnLab(t *testing.T) {
 		{"ndp", "1200ms", "[forward]", fmt.Sprintf(one, "ndp, size: 100MB")},
 		{"beside the kernel", "3s", "[forward, {ecn: {}}]", fmt.Sprintf(one, "{tcp: {stack: weir}}, cc: dctcp") +
 			strings.Replace(fmt.Sprintf(one, "tcp, cc: cubic"), "x", "y", 1)},
-		// Marks at a fixed queue, so that no loss decides how long it takes.
+		// A fixed queue marks packets, so that no loss decides how long it takes.
 		{"flows after flows, until all are done", "60s", "[forward, {ecn: {kmin: 5 packets, kmax: 5 packets, pmax: 100%}}]",
 			"  - {name: x, job: {all_reduce_flows: {size: 2MB}}, hosts: [a, b], transport: rdma, cc: dctcp}\n" +
 				strings.Replace(fmt.Sprintf(one, "udp, rate: 1Mbps, size: 90kB"),
@@ -74,8 +74,8 @@ func ownHosts(try *realtime.Try, file, name string, telemetry bool) {
 		strings.HasPrefix(name, "beside"))
 }
 
-// carried requires goodputs of at least 0.8 of the simulator's. How rivals share a second is chance: of each half as
-// much is required, and of their sum the whole.
+// carried requires at least 0.8 of the simulator's goodput. Rivals share a second by chance: each needs that share
+// of its half, and their sum needs it of the whole.
 func carried(try *realtime.Try, got, want map[string]float64, rivals bool) {
 	try.Helper()
 	const share = 0.8
@@ -94,8 +94,8 @@ func carried(try *realtime.Try, got, want map[string]float64, rivals bool) {
 	}
 }
 
-// decoded reads the newest capture in a folder by the specification of a format: every frame with all its lengths and
-// sums, and in those that the switch has sent to the receiver one record of it.
+// decoded reads the newest capture in a folder by the specification of a format. It checks every frame with all its
+// lengths and checksums, and one record in each frame from the switch to the receiver.
 func decoded(t testing.TB, dir, format string) {
 	t.Helper()
 	files, _ := filepath.Glob(filepath.Join(dir, "*", "captures", "*.pcapng"))

@@ -13,9 +13,9 @@ import (
 	"weir/internal/testkit/realtime"
 )
 
-// twoWay is traffic in both directions of a server's own link, which is the narrowest of all paths: ACKs of the upload
-// wait behind what the server sends. Rate, more keys, version of IP, the flows of a direction and more traffic are to
-// be filled in.
+// twoWay has traffic in both directions of a server's own link, which is the narrowest of all paths. ACKs of the
+// upload wait behind the server's data. The format's arguments are the rate, more keys, the version of IP, the
+// flows of a direction and more traffic.
 const twoWay = `title: both directions of a server's own link
 duration: 6s
 warmup: 2s
@@ -33,9 +33,10 @@ traffic:
 %[5]smeasure: [{goodput: {by: traffic}}, {rtt: {}}]
 `
 
-// A host's own link holds its senders back, as a NIC of the simulator does: no queue of the host delays the ACKs of the
-// other direction. Without that, the upload had a quarter of its goodput (review of the lab, F2). The rate may change
-// while the run goes on. Datagrams faster than the link wait for it as well: TCP of the same host has its half.
+// TestOwnLinkOnLab checks that a host's own link limits its senders, as a NIC of the simulator does, so that no
+// queue of the host delays the ACKs of the other direction. Without this limit, the upload had a quarter of its
+// goodput (review of the lab, F2). The rate may change during the run. Datagrams faster than the link wait for it
+// as well: TCP of the same host has its half.
 func TestOwnLinkOnLab(t *testing.T) {
 	needRoot(t)
 	const (

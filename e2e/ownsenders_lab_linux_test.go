@@ -12,8 +12,9 @@ import (
 	"weir/internal/testkit/realtime"
 )
 
-// Senders of Weir's own tell in the lab what they know, on real packets: what they had in flight at most, when they
-// reduced after a queue had grown, which only the switch sees, and what became of its NACKs.
+// TestOwnSendersOnLab checks the measures of Weir's own senders on real packets in the lab. These are the maximum
+// in flight, the time of the reduction after a queue had grown, which only the switch measures, and the fate of its
+// NACKs.
 func TestOwnSendersOnLab(t *testing.T) {
 	needRoot(t)
 	dir := t.TempDir()

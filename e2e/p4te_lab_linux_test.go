@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// P4TE between unmodified hosts of Linux: windows that the leaf rewrites in passing ACKs hold a class at the committed
-// rate, and traffic moves off a spine's link that goes down, by as much as in the simulator.
+// TestP4TEOnLab runs P4TE between unmodified hosts of Linux. The leaf rewrites windows in passing ACKs, which holds
+// a class at the committed rate. Traffic leaves a spine's failed link at the same rate as in the simulator.
 func TestP4TEOnLab(t *testing.T) {
 	for _, x := range []domainPoint{
 		{"p4te/lab", []string{"scheme=ecmp", "load=heavy"}, []string{"bulk"}},

@@ -18,7 +18,7 @@ import (
 // A place is a file between backquotes, then functions of it.
 var place = regexp.MustCompile("`([a-z0-9_/]+\\.go)`((?:[:,] `[A-Za-z]+`)*)")
 
-// TestPacketPage: files that docs/packet.md names exist, and declare the functions that it names.
+// TestPacketPage checks that files that docs/packet.md names exist, and declare the functions that it names.
 func TestPacketPage(t *testing.T) {
 	page, err := os.ReadFile("../docs/packet.md")
 	if err != nil {

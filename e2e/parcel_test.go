@@ -33,8 +33,8 @@ func packs(t *testing.T, name string) {
 	}
 }
 
-// TestParcelOfEachPaper: a packed experiment unpacks to runs with the same ids: here the first small one of each paper,
-// in the slow stage all of the catalogue.
+// TestParcelOfEachPaper checks that a packed experiment unpacks to runs with the same ids. It packs the first small
+// experiment of each paper; the slow stage packs the whole catalogue.
 func TestParcelOfEachPaper(t *testing.T) {
 	seen := map[string]bool{}
 	for _, e := range app.Registry().Experiments() {

@@ -16,7 +16,7 @@ import (
 	"weir/internal/testkit/await"
 )
 
-// heavy are modules that a program has for one part each.
+// heavy are modules that a program needs for one part each.
 var heavy = map[string]*regexp.Regexp{
 	"JetStream":  regexp.MustCompile(`(?m)^github\.com/(nats-io|antithesishq|minio)/.*$`),
 	"Parquet":    regexp.MustCompile(`(?m)^github\.com/parquet-go/.*$`),
@@ -51,8 +51,8 @@ func parts(t *testing.T, path string) (names []string, packages map[string]strin
 	return names, packages
 }
 
-// TestPartsByImport checks which modules each package brings: the facade has those of claims only, each package below
-// it adds its own, and the privileged programs have what switch and agent need.
+// TestPartsByImport checks the modules of each package. The facade has those of claims only, each package below it
+// adds its own, and the privileged programs have those of switch and agent.
 func TestPartsByImport(t *testing.T) {
 	program := slices.Sorted(maps.Keys(heavy))
 	program = slices.DeleteFunc(program, func(name string) bool { return name == "matrices" })
@@ -96,7 +96,8 @@ func stripped(t *testing.T, dir, path string) int64 {
 	return info.Size()
 }
 
-// TestSmallPrograms checks what a program with one controller needs, and how large the privileged programs are.
+// TestSmallPrograms checks the modules and the size of a program with one controller, and the size of the
+// privileged programs.
 func TestSmallPrograms(t *testing.T) {
 	const maxModules, maxOwn, maxPrivileged = 8, 19.5e6, 15e6
 	data, err := os.ReadFile("../examples/controller/go.mod")
@@ -116,7 +117,8 @@ func TestSmallPrograms(t *testing.T) {
 	}
 }
 
-// What JetStream's packages do before main, which every command pays: 245 kB were allocated when it came.
+// TestJetStreamBegins limits the allocations of JetStream's packages before main, which every command pays. They
+// were 245 kB at first.
 func TestJetStreamBegins(t *testing.T) {
 	cmd := exec.Command(await.RequireProgram(t, "cmd/weir"), "version")
 	cmd.Env = append(os.Environ(), "GODEBUG=inittrace=1")

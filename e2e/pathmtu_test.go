@@ -26,8 +26,8 @@ func loadPathMTU(text string) (*experiment.Spec, error) {
 	return plan.Load(app.Registry(), plantest.NewSource("test.yaml", text), experiment.Options{})
 }
 
-// TestPathMTU: mtu takes the path MTUs of RoCE as payload of RDMA's packets, to which telemetry adds, and no others.
-// 1500 bytes leave 1440 of payload, which is not one.
+// TestPathMTU checks that mtu accepts the path MTUs of RoCE as payload of RDMA's packets, to which telemetry adds,
+// and no others. 1500 bytes leave 1440 of payload, which is not one of them.
 func TestPathMTU(t *testing.T) {
 	const hpcc = ", cc: hpcc"
 	for _, x := range []struct {

@@ -30,7 +30,7 @@ func (x sendTo) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	return dataplane.Accept
 }
 
-// ingressSetups are parameters, and queues, of programs that cannot be built, or do nothing, without them.
+// ingressSetups are parameters and queues of programs that cannot be built, or have no effect, without them.
 var ingressSetups = map[string]struct {
 	given     []string
 	queues    int
@@ -48,8 +48,8 @@ var ingressSetups = map[string]struct {
 	"telemetry": {given: []string{"format", "ioam"}},
 }
 
-// TestIngressWithoutPort: each registered program that does not choose the egress port, and does not mark its
-// configuration as a user of it, does the same whether the port is known at its Ingress or not.
+// TestIngressWithoutPort checks each registered program that neither chooses the egress port nor marks its
+// configuration as a user of it. It must act the same whether or not the port is known at its Ingress.
 func TestIngressWithoutPort(t *testing.T) {
 	for _, s := range app.Registry().Programs {
 		if traits := dataplane.TraitsOf(s.NewConfig()); traits.ChoosesPort(false) {
@@ -87,8 +87,9 @@ func TestIngressWithoutPort(t *testing.T) {
 	}
 }
 
-// TestProgramOrder: a list of programs has each program that uses the egress port after those that choose it, in
-// experiments and in the file of a standalone switch. A wrong list is an error at the place of the program.
+// TestProgramOrder checks that a list of programs must have each program that uses the egress port after those that
+// choose it, in experiments and in the file of a standalone switch. A wrong list is an error at the place of the
+// program.
 func TestProgramOrder(t *testing.T) {
 	const text = "duration: 1ms\ntopology: {leaf_spine: {leaves: 2, spines: 2, hosts: 2, rate: 1Gbps, delay: 1us, " +
 		"buffer: 250kB}}\naddresses: hierarchical\nswitches: {\"*\": {queues: 3, scheduler: ncf, programs: [%s]}}\n" +
@@ -106,8 +107,8 @@ func TestProgramOrder(t *testing.T) {
 			fmt.Appendf(nil, bridge, list))
 		return err
 	}
-	// check reports what is wrong with the error about a list: at is the index of the program that is refused in its
-	// line, -1 if none is.
+	// check describes a fault of the error about a list. The index at is the refused program in its line, or -1 for
+	// none.
 	check := func(t *testing.T, text, list, user, chooser string, at int, err error) {
 		t.Helper()
 		want := fmt.Sprintf("program %s uses the egress port of packets, which program %s chooses after it; allowed: "+
@@ -165,8 +166,8 @@ func TestProgramOrder(t *testing.T) {
 	check(t, text, list, "ncf", "p4te", 9, load(list))
 }
 
-// TestProgramTwice: a list has each program once, in experiments and in the file of a standalone switch. The error is
-// at the place of the second.
+// TestProgramTwice checks that a list may have each program only once, in experiments and in the file of a
+// standalone switch. The error is at the place of the second.
 func TestProgramTwice(t *testing.T) {
 	const text = "duration: 1ms\ntopology: {star: {hosts: 2, rate: 1Gbps, delay: 1us, buffer: 250kB}}\n" +
 		"switch: [%s]\ntraffic: [{name: x, from: h0, to: h1, size: 10kB, transport: tcp, cc: cubic}]\nmeasure: [fct]\n"

@@ -11,7 +11,7 @@ import (
 	"weir/internal/testkit/realtime"
 )
 
-// rateOfHosts are two hosts whose links carry more than 500 Mb/s.
+// rateOfHosts has two hosts whose links carry more than 500 Mb/s.
 const rateOfHosts = `duration: 4s
 warmup: 1s
 topology: {star: {hosts: 2, rate: 600Mbps, delay: 500us, buffer: 500 packets}}
@@ -20,8 +20,8 @@ traffic: [{name: x, from: h0, to: h1, transport: %s, cc: cubic, start: 0s}]
 measure: [goodput, {throughput: {port: s->h1}}, drops]
 `
 
-// Two hosts of Weir's own carry 500 Mb/s and 40,000 packets a second through a switch, of MTU 1500, within two cores
-// (issue "Real packets"). Timeouts are longer than what threads wait.
+// TestRateOfOwnHostsOnLab checks that two of Weir's own hosts carry 500 Mb/s and 40,000 packets a second through a
+// switch with an MTU of 1500, on two cores (issue "Real packets"). Timeouts are longer than the waits of threads.
 func TestRateOfOwnHostsOnLab(t *testing.T) {
 	needRoot(t)
 	dir := t.TempDir()

@@ -5,9 +5,9 @@ import "testing"
 // sampled is the distance between the combinations that TestControllers_ReactToCongestedLink runs.
 const sampled = 89
 
-// Every controller reacts to a congested link over every transport, with every format of telemetry and under every
-// load balancer, or loading says why not. This takes one in 89 combinations, in which each choice
-// is with several others; all of them are in the slow suite.
+// TestControllers_ReactToCongestedLink checks that every controller reacts to a congested link over every
+// transport, with every format of telemetry and under every load balancer, unless loading refuses the combination.
+// It runs one in 89 combinations, and each choice occurs with several others. The slow suite runs all.
 func TestControllers_ReactToCongestedLink(t *testing.T) {
 	all := reactions()
 	choices := map[string]map[string]bool{}

@@ -7,14 +7,14 @@ import (
 	"testing"
 )
 
-// TestAllReactions: all combinations.
+// TestAllReactions checks all combinations.
 func TestAllReactions(t *testing.T) {
 	for _, r := range reactions() {
 		t.Run(r.String(), r.check)
 	}
 }
 
-// TestAllCrossings: all pairs of choices that load, and 400 random combinations.
+// TestAllCrossings checks all pairs of choices that load, and 400 random combinations.
 func TestAllCrossings(t *testing.T) {
 	total := 1
 	for _, n := range choices {

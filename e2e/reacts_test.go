@@ -16,14 +16,14 @@ import (
 	"weir/study/plan"
 )
 
-// reaction is one combination of what decides whether senders react to a congested link.
+// reaction is a combination of the choices that decide whether senders react to a congested link.
 type reaction struct{ controller, transport, format, balancer string }
 
 func (r reaction) String() string {
 	return fmt.Sprintf("%s over %s, %s, %s", r.controller, r.transport, r.format, r.balancer)
 }
 
-// What a reaction and a crossing choose from. Every scheme that the registry has is there (TestReactionsComplete).
+// The choices of a reaction and a crossing. They include every scheme of the registry (TestReactionsComplete).
 var (
 	lawChoices = []string{"hpcc", "hpcc: {mode: per_hop}", "hpcc: {mode: rx_rate}", "hpcc: {census: on}",
 		"hpcc: {delay: sojourn}", "rx_hpcc", "rx_hpcc: {census: off}", "rx_hpcc: {preset: agent}", "hpcc_pint", "powertcp",
@@ -35,7 +35,7 @@ var (
 	balancerChoices = []string{"ecmp", "wecmp", "spray", "drill", "letflow", "conga", "hula", "p4te"}
 )
 
-// reactions are all combinations of controllers, transports, formats of telemetry and load balancers.
+// reactions returns all combinations of controllers, transports, formats of telemetry and load balancers.
 func reactions() (all []reaction) {
 	for _, c := range lawChoices {
 		for _, t := range transportChoices {
@@ -64,7 +64,7 @@ func (r reaction) law(trip unit.Time, rate unit.Rate) string {
 	return block(r.controller)
 }
 
-// congested is an incast of eight hosts of two leaves, and its first leaf's port to the receiver as port 1. Its
+// congested is an incast of eight hosts at two leaves. Port 1 of its first leaf leads to the receiver, and its
 // buffer holds four bandwidth-delay products: first windows fill it twice.
 const congested = `%sduration: 3ms
 warmup: %s
@@ -92,7 +92,8 @@ func (r reaction) addresses() string {
 	return ""
 }
 
-// telemetry returns what switches run for the controller, as items of a list, with loads averaged over t.
+// telemetry returns the programs that switches run for the controller, as items of a list, with loads averaged over
+// t.
 func (r reaction) telemetry(t unit.Time) (items string) {
 	if r.format != "none" {
 		items = fmt.Sprintf(", {telemetry: {format: %s, t: %v}}", r.format, t)
@@ -111,8 +112,8 @@ func block(s string) string {
 	return s
 }
 
-// check loads and runs the combination. It is right if loading reports that something does not go together, or if the
-// bounds of the law hold at the congested port, but for what a warning excuses.
+// check loads and runs the combination. It passes if loading reports a mismatch, or if the bounds of the law hold
+// at the congested port, except for effects that a warning excuses.
 func (r reaction) check(t *testing.T) {
 	o, warned, loads := r.measure(t)
 	if !loads {

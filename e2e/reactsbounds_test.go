@@ -33,10 +33,10 @@ func (e effect) String() (names string) {
 	return names
 }
 
-// excuses are what a kind of warning names, by its condition and text: an effect that is not here is a failure although
-// the warning is issued. Kinds without an entry excuse no effect.
+// excuses maps a kind of warning to the effects that its condition and text name. An effect that is not listed is a
+// failure even if the warning is issued. Kinds without an entry excuse no effect.
 var excuses = map[string]effect{
-	// the law gets no signal, or not those of all queues: windows stay
+	// the law gets no signal, or lacks signals of some queues: windows stay
 	"cc-no-signal": longQueue | drops | resends, "bolt-unanswered": longQueue | drops | resends,
 	"dctcp-unmarked":    longQueue | drops,
 	"hpcc-agent-silent": longQueue | drops, "telemetry-hops": longQueue | drops, "telemetry-asks": longQueue | drops,
@@ -48,7 +48,7 @@ var excuses = map[string]effect{
 	"hpcc-congested-load": idles,
 	"telemetry-multi":     idles, "timely-t-high-low": idles, "swift-target": idles, "swift-max-cwnd": idles,
 	"bolt-max-cwnd": idles, "tcp-send-buffer": idles, "tcp-receive-buffer": idles, "rdma-bound-bytes": idles,
-	// what the transport takes for lost
+	// packets that the transport considers lost
 	"order-needed": idles | resends, "rdma-recovery-delay": longQueue | drops | resends, "timeout-below-path": resends,
 	"rdma-rto-fixed": resends,
 	// paths of different rates, or that change
@@ -58,7 +58,7 @@ var excuses = map[string]effect{
 	"hpcc-agent-moves": longQueue | drops | idles,
 }
 
-// excusedBy returns what warnings excuse together for the reaction.
+// excusedBy returns the effects that all warnings together excuse for the reaction.
 func (r reaction) excusedBy(all []document.Warning) (e effect) {
 	for _, w := range all {
 		e |= excuses[w.Kind.ID]
@@ -75,9 +75,9 @@ func (r reaction) excusedBy(all []document.Warning) (e effect) {
 	return e
 }
 
-// excusedBy returns what warnings excuse together for the crossing. A loop that swings with traffic both ways excuses
-// only flows that go both ways, and a window of few packets only a flow alone. The queue that increases add up to
-// excuses drops where the warning names it as longer than the buffer.
+// excusedBy returns the effects that all warnings together excuse for the crossing. A loop that swings with two-way
+// traffic excuses only two-way flows, and a window of few packets only a single flow. The queue that increases add
+// up to excuses drops if the warning calls it longer than the buffer.
 func (x crossing) excusedBy(all []document.Warning) (e effect) {
 	e = x.reaction.excusedBy(all)
 	for _, w := range all {
@@ -93,7 +93,7 @@ func (x crossing) excusedBy(all []document.Warning) (e effect) {
 	return e
 }
 
-// figures are what flows did at a congested port.
+// figures are measurements of flows at a congested port.
 type figures struct {
 	queue  float64 // 95th percentile, in bandwidth-delay products
 	used   float64 // part of the link's rate
@@ -105,7 +105,7 @@ func (o figures) String() string {
 	return fmt.Sprintf("queue %.2f, used %.3f, lost %.4f, resent %.4f", o.queue, o.used, o.lost, o.resent)
 }
 
-// packets completes figures by what happened to packets of flows. Drops are of all flows.
+// packets completes figures with the fate of the flows' packets. Drops are those of all flows.
 func (o figures) packets(out *outcome.Result, flows []outcome.FlowResult) figures {
 	dropped, sent, twice := int64(0), int64(0), int64(0)
 	for i := range out.Flows {
@@ -139,11 +139,11 @@ func (b bound) missed(o figures) (e effect) {
 	return e
 }
 
-// bounds are those of the law at a congested port whose buffer holds four bandwidth-delay products.
+// bounds returns the law's bounds at a congested port whose buffer holds four bandwidth-delay products.
 //
 // A law that reads telemetry holds its load below 1 (eta): the queue is below two products, few packets are dropped
-// after the start, and the link is used. By rates of reception it swings (HPCC figure 6), up to the whole buffer, so
-// that of these only losses are bounded. Other laws fill buffers: of them losses are bounded.
+// after the start, and the link is used. With rates of reception it swings (HPCC figure 6), up to the whole buffer,
+// so that only its losses are bounded. Other laws fill buffers, so that only their losses are bounded, too.
 func (r reaction) bounds() bound {
 	b := bound{queue: math.Inf(1), used: 0.3, lost: 0.15, resent: 0.02}
 	swings := strings.Contains(r.controller, "rx_rate")
@@ -174,14 +174,15 @@ func (r reaction) bounds() bound {
 	return b
 }
 
-// bounds are those of the reaction. Where each packet goes another way and one of four paths has a quarter of the rate,
-// a law without telemetry that fills the other three drops three quarters of what goes by the slow one, a fifth of all,
-// and what is sent again goes by it, too. T of preset: agent is up to 22 round trips, so that the buffer here, of four,
-// is less than a fifth of the B·T within which it bounds queues: only losses and use are bounded.
+// bounds returns the bounds of the reaction. If each packet takes another path and one of four paths has a quarter
+// of the rate, a law without telemetry that fills the other three drops three quarters of the slow path's packets.
+// These are a fifth of all, and retransmissions take that path, too. T of preset: agent is up to 22 round trips.
+// The buffer of four is less than a fifth of the B·T within which it bounds queues, so that only losses and use are
+// bounded.
 //
-// Open, since weir check does not warn of it: such laws over RDMA and datagrams send up to 8 % again that waits in the
-// slow path, DCQCN's rates under adaptive reordering most. A flow alone under HULA, which changes its path with each
-// probe, has half of a link.
+// One case is open, because weir check does not warn of it. Such laws over RDMA and datagrams retransmit up to 8 %
+// of packets that wait in the slow path, at most with DCQCN's rates under adaptive reordering. A single flow under
+// HULA, which changes its path with each probe, has half of a link.
 func (x crossing) bounds() bound {
 	b := x.reaction.bounds()
 	uneven := x.unequal && x.sprays()
@@ -217,11 +218,11 @@ func (x crossing) bounds() bound {
 	return b
 }
 
-// manyFlows returns the bounds of 1,000 flows, of which an uplink has 250 on average and twice as many frames in its
-// buffer. With windows of W packets on average, laws that go by losses need 1.5/W² of them (Mathis et al. 1997), .375
-// with two; and with less than four packets in flight they learn of losses by timeouts, after which what arrived may
-// be sent again. Connections of an agent, or CUBIC's in its place, and BBR's have four segments at least, and the
-// buffer does not hold half of them.
+// manyFlows returns the bounds of 1,000 flows. An uplink has 250 of them on average, and twice as many frames in
+// its buffer. With windows of W packets on average, loss-based laws need a loss rate of 1.5/W² (Mathis et al.
+// 1997), .375 with two. With fewer than four packets in flight they detect losses by timeouts, after which packets
+// that arrived may be retransmitted. Connections of an agent, CUBIC's in its place, and BBR's have at least four
+// segments, and the buffer does not hold half of them.
 func (x crossing) manyFlows(b bound) bound {
 	switch {
 	case x.controller == "bbr" || strings.Contains(x.controller, "preset: agent"):
@@ -249,8 +250,9 @@ func (r reaction) reads() bool {
 	return strings.Contains(r.controller, "hpcc") || r.controller == "powertcp"
 }
 
-// TestReactionsJudged: the judgement sees queues without control, what HPCC had under spraying with the records of one
-// path. A short queue or few losses do not excuse another effect, and a warning excuses what it names.
+// TestReactionsJudged checks that the judgement detects uncontrolled queues, as HPCC had them under spraying with
+// the records of one path. A short queue or few losses do not excuse another effect, and a warning excuses the
+// effects that it names.
 func TestReactionsJudged(t *testing.T) {
 	warning := func(id string) []document.Warning { return []document.Warning{{Kind: scheme.WarningKind{ID: id}}} }
 	for _, x := range []struct {
@@ -285,7 +287,7 @@ func TestReactionsJudged(t *testing.T) {
 	})
 }
 
-// TestWarningsOfOneDirection: a warning about flows of one direction excuses no flow of the other.
+// TestWarningsOfOneDirection checks that a warning about flows of one direction excuses no flow of the other.
 func TestWarningsOfOneDirection(t *testing.T) {
 	text := crossing{reaction{"hpcc", "rdma", "int-md", "ecmp"}, true, false, "fifo", speedChoices[2], 8}.spec()
 	lines := strings.Split(text, "\n")
@@ -302,7 +304,7 @@ func TestWarningsOfOneDirection(t *testing.T) {
 	}
 }
 
-// TestExcuses_AreWarningKinds: each kind that excuses an effect is a kind of warning.
+// TestExcuses_AreWarningKinds checks that each kind that excuses an effect is a kind of warning.
 func TestExcuses_AreWarningKinds(t *testing.T) {
 	kinds := app.WarningKinds(app.Registry())
 	for id := range excuses {

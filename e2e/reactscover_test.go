@@ -15,11 +15,11 @@ import (
 // pair is two choices of a crossing: the values of two of its factors.
 type pair struct{ factor, value, other, otherValue int }
 
-// choices are how many values each factor of a crossing has.
+// choices are the numbers of values of each factor of a crossing.
 var choices = [...]int{len(lawChoices), len(transportChoices), len(formatChoices), len(balancerChoices), 2, 2,
 	len(schedulerChoices), len(speedChoices), len(flowChoices)}
 
-// selection is a value of each factor.
+// selection has one value of each factor.
 type selection [len(choices)]int
 
 // crossing returns the combination of a selection.
@@ -32,7 +32,7 @@ func (s selection) crossing() crossing {
 // rate and round trip is hundreds of packets.
 func (x crossing) drains() bool { return x.flows <= 8 || x.speed.product() <= 200_000 }
 
-// pairs are all pairs of values in the selection.
+// pairs returns all pairs of values in the selection.
 func (s selection) pairs() (all []pair) {
 	for i := range s {
 		for j := i + 1; j < len(s); j++ {
@@ -42,9 +42,9 @@ func (s selection) pairs() (all []pair) {
 	return all
 }
 
-// covering selects combinations so that each pair of values is in one that loads: of 64 random ones it takes the one
-// with most pairs that no combination before had. A pair that maxTries combinations had, and all were refused, is one
-// that loading refuses.
+// covering selects combinations so that each pair of values is in one that loads. Of 64 random ones it takes the
+// one with the most pairs that are not covered yet. If maxTries combinations had a pair and all were refused,
+// loading refuses the pair.
 type covering struct {
 	random  *rand.Rand
 	covered map[pair]bool
@@ -87,11 +87,12 @@ func (c *covering) note(s selection, loads bool) {
 	}
 }
 
-// TestCrossings_ReactWithinBoundsOfLaw: under each controller, transport, format of telemetry, load balancer and
-// scheduler, with data in one and in both directions, over equal and unequal paths, flows react within the bounds of
-// their law, or loading says why not, or a warning names what goes wrong. These are the first combinations of links up
-// to 100 Gb/s, a few of them of 1,000 flows and with 50 times the round trip, which take seconds; the slow suite has
-// all pairs of choices.
+// TestCrossings_ReactWithinBoundsOfLaw checks that flows react within the bounds of their law, unless loading
+// refuses the combination or a warning names the effect. It covers each controller, transport, format of telemetry,
+// load balancer and scheduler, data in one and in both directions, and equal and unequal paths.
+//
+// These are the first combinations of links up to 100 Gb/s. A few of them have 1,000 flows and 50 times the round
+// trip, which take seconds. The slow suite has all pairs of choices.
 func TestCrossings_ReactWithinBoundsOfLaw(t *testing.T) {
 	const combinations = 24
 	many, long := 3, 2
@@ -129,8 +130,8 @@ func TestCrossings_ReactWithinBoundsOfLaw(t *testing.T) {
 	}
 }
 
-// TestReactionsComplete: the choices have every controller of the registry that controls, every format of telemetry and
-// every program that chooses among the paths of a network.
+// TestReactionsComplete checks that the choices have every controlling controller of the registry, every format of
+// telemetry and every program that chooses among the paths of a network.
 func TestReactionsComplete(t *testing.T) {
 	r := app.Registry()
 	has := func(choices []string, name string) bool {

@@ -14,8 +14,8 @@ import (
 	"weir/worlds/sim"
 )
 
-// crossing is a reaction of flows that cross the spines between two leaves: of eight pairs of hosts, whose links are
-// as fast as the uplinks, over four spines, so that uplinks have twice what they can carry.
+// crossing is a reaction of flows that cross the spines between two leaves. There are eight pairs of hosts, whose
+// links are as fast as the uplinks, and four spines, so that uplinks get twice their capacity.
 type crossing struct {
 	reaction
 	both      bool   // flows go in both directions, and their acknowledgements wait behind the others' data
@@ -36,8 +36,8 @@ func (x crossing) String() string {
 	return fmt.Sprintf("%v, %s, %s, %s, %v, %d flows", x.reaction, way, paths, x.scheduler, x.speed, x.flows)
 }
 
-// schedulerChoices are one queue a port, two classes that share it under DWRR, and these with acknowledgements in a
-// class before them.
+// schedulerChoices are one queue per port, two classes that share it under DWRR, and the same with acknowledgements
+// in a class with priority.
 var schedulerChoices = []string{"fifo", "dwrr", "dwrr with priority"}
 
 // speed is the rate of all links, and their delay.
@@ -53,28 +53,29 @@ var speedChoices = []speed{{unit.Gbps, 20 * unit.Microsecond}, {10 * unit.Gbps, 
 	{unit.Gbps, unit.Millisecond}, {10 * unit.Gbps, 100 * unit.Microsecond}, {10 * unit.Gbps, unit.Microsecond / 5},
 	{100 * unit.Gbps, unit.Microsecond / 10}}
 
-// flowChoices are one flow for each pair of hosts, one flow in all, and 125 for each pair.
+// flowChoices are one flow for each pair of hosts, a single flow, and 125 for each pair.
 var flowChoices = []int{8, 1, 1000}
 
 func (s speed) String() string { return fmt.Sprintf("%v and %v a link", s.rate, s.delay) }
 
-// trip is the base round trip over four links each way, of a frame of 1560 bytes and an acknowledgement of 100.
+// trip returns the base round trip over four links each way, for a frame of 1560 bytes and an acknowledgement of
+// 100.
 func (s speed) trip() unit.Time {
 	return (8*s.delay + 4*unit.TransmitTime(1560+100, s.rate)) / unit.Nanosecond * unit.Nanosecond
 }
 
-// product is what a link carries in a base round trip.
+// product is the capacity of a link in a base round trip.
 func (s speed) product() unit.Bytes { return s.rate.BytesIn(s.trip()) }
 
-// agentTrips is what T of preset: agent is at least, in base round trips rounded up: ten times what a link takes for
-// 64 KiB, the most that Linux sends in one piece, but a millisecond each at most (docs/agent.md).
+// agentTrips is the minimum T of preset: agent, in base round trips rounded up: ten times a link's time for 64 KiB,
+// the largest burst of Linux, but at most a millisecond each (docs/agent.md).
 func (s speed) agentTrips() unit.Time {
 	bursts := 10 * min(unit.TransmitTime(65536, s.rate), unit.Millisecond)
 	return 1 + (bursts+s.trip()-1)/s.trip()
 }
 
-// buffer is of each link: four products, and of more flows than eight two frames for each flow that an uplink has on
-// average, since the windows of most laws are a packet at least.
+// buffer returns the buffer of each link: four products, and with more than eight flows two frames for each flow of
+// an uplink on average. The windows of most laws are at least a packet.
 func (x crossing) buffer() unit.Bytes {
 	b := 4 * x.speed.product()
 	if x.flows > 8 {
@@ -83,8 +84,8 @@ func (x crossing) buffer() unit.Bytes {
 	return b
 }
 
-// spec is the file of the combination. A measured part of 200 round trips follows as many, in which first windows,
-// four times what the buffers of the uplinks hold, drain.
+// spec returns the file of the combination. A measured part of 200 round trips follows a warm-up of the same
+// length, in which first windows, four times the buffers of the uplinks, drain.
 func (x crossing) spec() string {
 	trip, product := x.speed.trip(), x.speed.product()
 	programs := fmt.Sprintf("%s, {ecn: {kmin: %d B, kmax: %d B, pmax: 20%%}}%s", x.balancer, product/2, product*3/2,
@@ -151,8 +152,8 @@ func (x crossing) formatTraffic(host int) string {
 		x.law(x.slowTrip(), x.speed.rate), x.speed.trip()/2)
 }
 
-// slowTrip is the base round trip over the slow link, if there is one, and both ways with a frame of the other
-// direction before an acknowledgement. Thresholds of delay suit it.
+// slowTrip returns the base round trip over the slow link, if there is one. With traffic both ways it includes a
+// frame of the other direction before an acknowledgement. Thresholds of delay suit it.
 func (x crossing) slowTrip() unit.Time {
 	trip, frame := x.speed.trip(), unit.TransmitTime(1560, x.speed.rate)
 	if x.unequal {
@@ -164,9 +165,8 @@ func (x crossing) slowTrip() unit.Time {
 	return trip / unit.Nanosecond * unit.Nanosecond
 }
 
-// check loads and runs the combination. It is right if loading reports that something does not go together, or if at
-// each of the ports between leaves and spines the flows that cross it hold the bounds of their law, but for what a
-// warning about them excuses.
+// check loads and runs the combination. It passes if loading reports a mismatch, or if the flows at each port
+// between leaves and spines hold the bounds of their law, except for effects that a warning about them excuses.
 func (x crossing) check(t *testing.T) {
 	s, loads := tryLoad(t, x.spec())
 	if !loads {
@@ -206,8 +206,8 @@ func (x crossing) watch(c *sim.Config) (names []string) {
 	return names
 }
 
-// figures is of one direction, x or y: of the ports that its data passes the longest queue and the highest use, of its
-// flows what was sent again. Drops are of all packets and both directions.
+// figures returns the figures of one direction, x or y: the longest queue and the highest use of the ports that its
+// data passes, and its flows' retransmissions. Drops are of all packets and both directions.
 func (x crossing) figures(out *outcome.Result, c *sim.Config, names []string, way string) (o figures) {
 	from, to := "leaf0->", "->leaf1"
 	if way == "y" {

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// TestServe_RequiresTokenAndKeepsFinishedRuns: the server prints an address with the token, starts runs for requests
-// that have it, and keeps the finished ones when it is interrupted.
+// TestServe_RequiresTokenAndKeepsFinishedRuns checks that the server prints an address with the token, starts runs
+// for requests that have it, and keeps the finished ones when it is interrupted.
 func TestServe_RequiresTokenAndKeepsFinishedRuns(t *testing.T) {
 	out, k := filepath.Join(t.TempDir(), "results"), planKillpoints(t, "hold before rename runs/*.json 2")
 	p := startPatient(t, k, "serve", "--out", out, "--listen", "127.0.0.1:0")

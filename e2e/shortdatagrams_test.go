@@ -9,8 +9,8 @@ import (
 	"weir/internal/testkit/plantest"
 )
 
-// Reports that are longer than their datagrams do not queue at the receiver's NIC: at line rate they came after the
-// sender's timeout.
+// TestReportsOfShortDatagrams checks that reports that are longer than their datagrams do not queue at the
+// receiver's NIC. At line rate they would arrive after the sender's timeout.
 func TestReportsOfShortDatagrams(t *testing.T) {
 	for _, payload := range []int{1, 20, 30, 36, 100} {
 		text := fmt.Sprintf("duration: 20ms\ntopology: {star: {hosts: 2, rate: 10Gbps, delay: 1us, buffer: 100kB}}\n"+

@@ -12,13 +12,13 @@ import (
 	"weir/internal/testkit/await"
 )
 
-// signals are those that interrupt weir.
+// signals are the signals that interrupt weir.
 var signals = []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP}
 
 // Under nohup(1) the processes that tests start would ignore SIGHUP if the test process did not handle it.
 func init() { signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) }
 
-// start starts a build of weir with killpoints. Its environment is the plan's, and two processors at most keep its work
+// start starts a build of weir with killpoints, in the plan's environment. At most two processors keep its work
 // comparable between machines.
 func start(t *testing.T, k killpoints, args ...string) *await.Process {
 	t.Helper()
@@ -27,7 +27,8 @@ func start(t *testing.T, k killpoints, args ...string) *await.Process {
 	return await.Start(t, cmd)
 }
 
-// startPatient is start without the end of any grace, and two signals are never one: only events end the process.
+// startPatient is like start, but no grace period ends, and two signals never count as one: only events end the
+// process.
 func startPatient(t *testing.T, k killpoints, args ...string) *await.Process {
 	t.Helper()
 	cmd := exec.Command(killpointsProgram(t), args...)

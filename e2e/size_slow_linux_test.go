@@ -14,11 +14,12 @@ import (
 	"weir/worlds/sim"
 )
 
-// sizeOf is the variable that has a process of this test carry out a run alone.
+// sizeOf is the environment variable that makes a process of this test execute a single run.
 const sizeOf = "WEIR_SIZE"
 
-// Large runs stay within their memory: a permutation of 100 kB among 8,192 and 65,536 hosts, and a ring all-reduce of
-// 16 MiB among 1,024, whose 2,095,104 flows are of 16 KiB. Each is a process of its own, as its peak counts.
+// TestLargeRuns checks that large runs stay within their memory. The runs are a permutation of 100 kB among 8,192
+// and 65,536 hosts, and a ring all-reduce of 16 MiB among 1,024, which has 2,095,104 flows of 16 KiB. Each runs in
+// a separate process, because its peak is measured.
 func TestLargeRuns(t *testing.T) {
 	for _, x := range []struct {
 		name    string
@@ -59,7 +60,7 @@ func TestLargeRuns(t *testing.T) {
 	}
 }
 
-// peakMemory is the largest resident set of this process so far, in bytes.
+// peakMemory returns the largest resident set of this process so far, in bytes.
 func peakMemory(t testing.TB) int64 {
 	data, err := os.ReadFile("/proc/self/status")
 	if err != nil {

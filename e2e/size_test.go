@@ -13,7 +13,7 @@ import (
 	"weir/worlds/sim"
 )
 
-// large is a run on a fat tree with complete HPCC.
+// large returns a run on a fat tree with complete HPCC.
 func large(t testing.TB, k int, traffic string) *sim.Config {
 	t.Helper()
 	text := fmt.Sprintf(`duration: 1s
@@ -34,7 +34,7 @@ measure: [fct]
 	return c
 }
 
-// inUse is how many bytes are.
+// inUse returns the bytes of live heap objects.
 func inUse() float64 {
 	var m runtime.MemStats
 	runtime.GC()
@@ -42,9 +42,9 @@ func inUse() float64 {
 	return float64(m.HeapAlloc)
 }
 
-// A ring all-reduce of 128 hosts has 32,512 flows of a kilobyte, of which each host sends and receives a few at a time.
-// Before the run, after it, and whenever it is looked at there are 450 bytes a flow: what it is, its outcome, and
-// where it is. With its ends it was 9 kB.
+// TestFlowsTakeLittle checks that a flow takes at most 450 bytes before, during and after a run: its description,
+// its outcome, and its location. A ring all-reduce of 128 hosts has 32,512 flows of a kilobyte, and each host sends
+// and receives a few at a time. With its endpoints a flow took 9 kB.
 func TestFlowsTakeLittle(t *testing.T) {
 	const flows, most = 2 * 128 * 127, 450
 	before := inUse()

@@ -8,8 +8,8 @@ import (
 	"weir/app"
 )
 
-// TestEverySizeIsExplained: docs/sizes.md says of each registered job what its size counts, in the table that
-// core/workload's TestCountedSizes_MatchSentBytes checks by the bytes that are sent.
+// TestEverySizeIsExplained checks that docs/sizes.md explains the size of each registered job, in the table that
+// core/workload's TestCountedSizes_MatchSentBytes compares with the bytes sent.
 func TestEverySizeIsExplained(t *testing.T) {
 	text, err := os.ReadFile("../docs/sizes.md")
 	if err != nil {

@@ -19,14 +19,14 @@ import (
 	"weir/internal/testkit/await"
 )
 
-// cluster is a Slurm of one machine in namespaces of its own: munged, slurmctld and slurmd as Debian has them.
+// cluster is a Slurm cluster of one machine in separate namespaces: munged, slurmctld and slurmd as in Debian.
 type cluster struct {
 	t   *testing.T
 	dir string
 	net string // its network namespace
 }
 
-// clusterScript starts the daemons, and ends them with its standard input: whatever ends the test.
+// clusterScript starts the daemons, and ends them when its standard input closes, for any end of the test.
 const clusterScript = `ip link set lo up && ip addr add 10.255.255.1/32 dev lo || exit
 export SLURM_CONF="$DIR/slurm.conf"
 munged --foreground --force --key-file="$DIR/key" --socket="$DIR/munge" --pid-file="$DIR/munged.pid" \
@@ -67,7 +67,7 @@ NodeName=localhost CPUs=4 RealMemory=4000 State=UNKNOWN
 PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 `
 
-// startCluster starts one, or skips the test where there is none to start.
+// startCluster starts a cluster, or skips the test if a program is missing.
 func startCluster(t *testing.T) *cluster {
 	t.Helper()
 	for tool, debian := range map[string]string{"slurmctld": "slurmctld", "slurmd": "slurmd", "munged": "munge",
@@ -117,7 +117,7 @@ func startCluster(t *testing.T) *cluster {
 	return c
 }
 
-// logs shows what the daemons say.
+// logs prints the logs of the daemons.
 func (c *cluster) logs() {
 	for _, name := range []string{"slurmctld.log", "slurmd.log", "munged.out"} {
 		data, _ := os.ReadFile(filepath.Join(c.dir, name))
@@ -125,7 +125,7 @@ func (c *cluster) logs() {
 	}
 }
 
-// command is one that is carried out where the cluster is.
+// command returns a command that runs in the cluster's network namespace.
 func (c *cluster) command(dir, name string, args ...string) *exec.Cmd {
 	cmd := exec.Command("nsenter", append([]string{"--net=" + c.net, "--", name}, args...)...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "SLURM_CONF="+filepath.Join(c.dir, "slurm.conf"))
@@ -142,7 +142,7 @@ func (c *cluster) runCommand(dir, name string, args ...string) string {
 	return string(out)
 }
 
-// start starts weir where the cluster is.
+// start starts weir in the cluster's network namespace.
 func (c *cluster) start(k killpoints, program string, args ...string) *await.Process {
 	c.t.Helper()
 	cmd := c.command("", program, args...)
@@ -159,7 +159,7 @@ func (c *cluster) drained() {
 	})
 }
 
-// process waits for the process of a task of a folder, which is held, and returns its number.
+// process waits for the held process of a task of a folder, and returns its process id.
 func (c *cluster) process(dir string, task int) (pid int) {
 	c.t.Helper()
 	want := fmt.Sprintf("task\x00.\x00--index\x00%d\x00", task)
@@ -178,7 +178,7 @@ func (c *cluster) process(dir string, task int) (pid int) {
 	return pid
 }
 
-// twelve are runs of which the largest take a second or so.
+// twelve has twelve runs. The largest ones take about a second.
 const twelve = `title: twelve
 duration: 30s
 topology:
@@ -198,9 +198,9 @@ func finishedRuns(dir string) int {
 	return len(runs)
 }
 
-// A sweep in a folder of an unlikely name is submitted by hand. Of its tasks one is killed, one is cancelled and one is
-// begun again: weir collect says what is missing and why, what it says carries that out, and then the results have the
-// bytes of a local sweep.
+// TestSlurmExport submits a sweep by hand, in a folder with special characters in its name. One of its tasks is
+// killed, one is cancelled and one is requeued. weir collect reports the missing runs with the reasons and a
+// command. After this command, the results have the bytes of a local sweep.
 func TestSlurmExport(t *testing.T) {
 	c, binary, file := startCluster(t), killpointsProgram(t), writeSpec(t, twelve)
 	good, out, dir := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), `it's "a" $HOME; *|é`)
@@ -259,9 +259,9 @@ func TestSlurmExport(t *testing.T) {
 	}
 }
 
-// weir run --runner slurm submits a sweep, and leaves what a local one does. Interrupted, it leaves the tasks to the
-// queue, and the same command follows them without submitting any again. A task that is cancelled is missing, and the
-// same command submits its runs once more.
+// TestSlurmRunner checks that weir run --runner slurm submits a sweep, and writes the same files as a local one. An
+// interrupted command leaves the tasks in the queue, and the same command follows them without a new submission.
+// The runs of a cancelled task are missing, and the same command submits them once more.
 func TestSlurmRunner(t *testing.T) {
 	c, program, file := startCluster(t), killpointsProgram(t), writeSpec(t, twelve)
 	good, out := t.TempDir(), t.TempDir()

@@ -4,5 +4,5 @@ package e2e
 
 import "testing"
 
-// 400 of all combinations.
+// TestTimers_CauseNoSpuriousRetransmissionsLong checks 400 of all combinations.
 func TestTimers_CauseNoSpuriousRetransmissionsLong(t *testing.T) { drawWaits(t, 2, 400) }

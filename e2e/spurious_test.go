@@ -14,14 +14,15 @@ import (
 	"weir/study/plan"
 )
 
-// wait is one combination of what makes packets wait in a network that neither loses nor reorders them.
+// wait is a combination of causes of waiting in a network that neither loses nor reorders packets.
 type wait struct{ buffer, rate, delay, flows, transport, controller string }
 
 // buffersOfWaits are the kinds of buffers of switches.
 var buffersOfWaits = []string{"pfc of 200kB", "pfc of 1MB", "pfc of 32MB", "unlimited", "1GB a port", "queue limit",
 	"ndp in turns"}
 
-// lossless reports whether the switches have room for all packets. Other buffers can be too small for some flows.
+// lossless reports whether the buffers of the switches can hold all packets. Other buffers can be too small for
+// some flows.
 func (w wait) lossless() bool {
 	return w.buffer == "pfc of 32MB" || w.buffer == "unlimited" || w.buffer == "1GB a port"
 }
@@ -30,8 +31,8 @@ func (w wait) String() string {
 	return fmt.Sprintf("%s over %s, %s, %s, %s, %s", w.controller, w.transport, w.flows, w.buffer, w.rate, w.delay)
 }
 
-// waits returns all combinations: controllers, transports and ways to repair losses, buffers without end and with PFC,
-// rates, delays, and flows that meet.
+// waits returns all combinations of controllers, transports, ways to repair losses, unlimited and PFC buffers,
+// rates, delays, and competing flows.
 func waits() (all []wait) {
 	for _, buffer := range buffersOfWaits {
 		for _, rate := range []string{"10Gbps", "25Gbps", "100Gbps", "400Gbps"} {
@@ -200,7 +201,8 @@ func (w wait) check(t *testing.T) (tested bool) {
 	return arrived > 0
 }
 
-// Replies that a NIC delays go before the data of many flows, as those do that it makes at once.
+// TestDelayedRepliesFirst checks that replies that a NIC delays are sent before the data of many flows, like
+// immediate replies.
 func TestDelayedRepliesFirst(t *testing.T) {
 	for _, x := range []string{"rdma: {recovery: go_back_n, nic_ack_delay: 30us}",
 		"rdma: {recovery: selective_repeat, ack_every: 64 packets}", "udp_controlled: {report_every: 8 packets}"} {
@@ -211,7 +213,8 @@ func TestDelayedRepliesFirst(t *testing.T) {
 	}
 }
 
-// TestPausesOfOtherPaths: PFC pauses a path also from switches that it does not use, and the NICs of both of its hosts.
+// TestPausesOfOtherPaths checks timers when PFC pauses a path from switches that it does not use, and when it
+// pauses the NICs of both of its hosts.
 func TestPausesOfOtherPaths(t *testing.T) {
 	for _, flows := range []string{"same edge", "off path"} {
 		w := wait{"pfc of 200kB", "10Gbps", "1us", flows, "rdma: {recovery: go_back_n}", "none"}
@@ -221,8 +224,8 @@ func TestPausesOfOtherPaths(t *testing.T) {
 	}
 }
 
-// drawWaits checks combinations that a seed draws: each kind of buffer in turn, until one of each and the given number
-// in all have dropped no packet.
+// drawWaits checks combinations that a seed draws, each kind of buffer in turn. It ends when one of each kind, and
+// the given number in total, have dropped no packet.
 func drawWaits(t *testing.T, seed uint64, count int) {
 	kinds, random := map[string][]wait{}, unit.NewRandom(seed, "combinations")
 	for _, w := range waits() {
@@ -244,5 +247,6 @@ func drawWaits(t *testing.T, seed uint64, count int) {
 	}
 }
 
-// In a network that neither loses nor reorders packets no timer sends one twice, whatever the controller.
+// TestTimers_CauseNoSpuriousRetransmissions checks that no timer retransmits a packet in a network that neither
+// loses nor reorders packets, with any controller.
 func TestTimers_CauseNoSpuriousRetransmissions(t *testing.T) { drawWaits(t, 1, 10) }

@@ -9,8 +9,8 @@ import (
 	"weir/internal/testkit/plantest"
 )
 
-// TestEveryControllerSendsOnce: over each transport with a controller no registered one has a packet sent again where
-// no packet is lost or overtaken.
+// TestEveryControllerSendsOnce checks that no registered controller, over each transport with a controller, causes
+// a retransmission where no packet is lost or overtaken.
 func TestEveryControllerSendsOnce(t *testing.T) {
 	for i := range app.Registry().Controllers {
 		controller := app.Registry().Controllers[i].Name
@@ -32,7 +32,7 @@ func TestEveryControllerSendsOnce(t *testing.T) {
 	}
 }
 
-// sentOnce runs an experiment whose network drops no packet. No packet of it is sent again.
+// sentOnce runs an experiment whose network drops no packet, and checks that no packet is retransmitted.
 func sentOnce(t *testing.T, text string) {
 	t.Helper()
 	c := plantest.Configure(t, app.Registry(), text)

@@ -12,7 +12,7 @@ import (
 	"weir/study/plan"
 )
 
-// stands is an experiment of two leaves and four spines.
+// stands is an experiment with two leaves and four spines.
 const stands = `duration: 1ms
 topology: {leaf_spine: {leaves: 2, spines: 4, hosts: 4, rate: 100Gbps, uplink: 100Gbps, delay: 1us, buffer: 1MB}}
 switch: [ecmp, {ecn: {kmin: 100KB, kmax: 400KB}}, telemetry]
@@ -21,18 +21,18 @@ traffic:
 measure: [goodput]
 `
 
-// middle is of stands what is between its topology and its first host.
+// middle is the part of stands between its topology and its first host.
 const middle = `
 switch: [ecmp, {ecn: {kmin: 100KB, kmax: 400KB}}, telemetry]
 traffic:
   - {name: x, from: `
 
-// agentFlow is the text of stands between its telemetry and its controller.
+// agentFlow is the part of stands between its telemetry and its controller.
 const agentFlow = `
 traffic:
   - {name: x, from: h4, to: h0, transport: {rdma: {first_window: line_rate}}, cc: {`
 
-// suited are changes of stands, what then stands at the place that is meant, and what is said; ! for an error.
+// suited lists changes of stands, the text at the place of the message, and the message. A ! marks an error.
 var suited = []struct{ old, new, at, want string }{
 	{"", "", "", ""},
 	// records
@@ -53,7 +53,7 @@ var suited = []struct{ old, new, at, want string }{
 		"h4", "parking_lot: {hops: 16, hosts: 1, rate: 100Gbps, bottleneck: 100Gbps, delay: 1us, buffer: 1MB}}" + middle +
 		"h16", "{hpcc", "!traffic x: cc hpcc: a path has 17 switches (h16->h0), but telemetry in format: hpcc has room for " +
 		"5 records, so further queues are invisible; none has more than 16; relative needs none"},
-	// how telemetry is asked for
+	// requests for telemetry
 	{"first_window: line_rate", "telemetry: congestion", "congestion",
 		"!traffic x: transport rdma: telemetry: switches must average loads: the program telemetry needs its parameter " +
 			"t for format: relative, for telemetry: congestion and for controllers that want loads"},
@@ -153,7 +153,8 @@ var suited = []struct{ old, new, at, want string }{
 	{"[ecmp", "[letflow", "", ""},
 }
 
-// Senders choose among paths where switches hash what they choose by, and have a choice.
+// TestSuitsPaths checks that senders with several paths get a warning unless the switches hash source ports and
+// have a choice of paths.
 func TestSuitsPaths(t *testing.T) {
 	for _, x := range []struct{ balance, spines, want string }{
 		{"ecmp", "4", ""},
@@ -181,8 +182,9 @@ measure: [goodput]
 	}
 }
 
-// What cannot work where it stands is an error, what does not, or not as it is likely meant, a warning, each with its
-// place. Rows without a word want none.
+// TestLoad_ReportsUnsuitableSchemes checks that a scheme that cannot work in its network is an error. A scheme that
+// has no effect, or probably another one than intended, is a warning. Each has its place. Rows without a message
+// expect none.
 func TestLoad_ReportsUnsuitableSchemes(t *testing.T) {
 	for _, x := range suited {
 		t.Run(x.new, func(t *testing.T) {
@@ -217,7 +219,8 @@ func TestLoad_ReportsUnsuitableSchemes(t *testing.T) {
 	}
 }
 
-// A parameter that acts at one point of the sweep says nothing at the others, nor one that has its default.
+// TestIdleSomewhere checks that a parameter that acts at one point of the sweep causes no warning at the others,
+// and that a parameter with its default value causes none.
 func TestIdleSomewhere(t *testing.T) {
 	for _, x := range []struct {
 		sweep string

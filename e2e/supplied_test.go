@@ -11,8 +11,9 @@ import (
 	"weir/study/experiment"
 )
 
-// A controller that nothing else tells of congestion is told by what NCF's NACKs offer: of TCP, but by no copies of
-// acknowledgements; of UDP only where the switch answers it; and by nobody with nack: none.
+// TestSuppliedByProtocol checks which NACKs of NCF count as the congestion signal of a controller without another
+// one. TCP accepts the supply in NACKs, but not copies of acknowledgements. UDP needs a switch that answers it.
+// With nack: none there is no signal.
 func TestSuppliedByProtocol(t *testing.T) {
 	for _, x := range []struct {
 		transport, ncf string

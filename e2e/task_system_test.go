@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// TestTaskInterrupt: a task that is terminated, as Slurm does to take a machine back, gives up its run in progress and
-// leaves no file of it.
+// TestTaskInterrupt checks that a task that is terminated, as Slurm does to take a machine back, ends its run in
+// progress and leaves no file of it.
 func TestTaskInterrupt(t *testing.T) {
 	file, dir := writeSpec(t, twoLengths), filepath.Join(t.TempDir(), "job")
 	export := exec.Command(killpointsProgram(t), "export", "slurm", file, "--to", dir, "--slurm-task", "1000h")

@@ -14,7 +14,7 @@ import (
 )
 
 var (
-	// testCommand matches a command of a page that runs tests, in code within a line or as a line of its own.
+	// testCommand matches a command of a page that runs tests, in code within a line or on a separate line.
 	testCommand = regexp.MustCompile("`((?:go test|\\.ci/[a-z]+)\\s[^`]*)`|(?m)^(?: {4})?((?:go test|\\.ci/[a-z]+) .*)$")
 	benchmark   = regexp.MustCompile(`(?m)^func (Benchmark\w*)\(`)
 	constrained = regexp.MustCompile(`(?m)^//go:build .*\b(lint|system|lab|slow)\b`)
@@ -128,7 +128,7 @@ func listedTests(t *testing.T, tree fs.FS) (all []listedTest) {
 	return all
 }
 
-// checkTestCommand returns what is wrong with the words of a command that runs tests, or "".
+// checkTestCommand describes a fault of a command that runs tests, or returns "".
 func checkTestCommand(words []string, all []listedTest) string {
 	stage, folders, pattern, kind := "go", []string(nil), "", "Test"
 	if s, ok := strings.CutPrefix(words[0], ".ci/"); ok {

@@ -21,11 +21,11 @@ import (
 	"weir/internal/testkit"
 )
 
-// TestTraits_MatchGoldenFile compares the traits of each registered scheme with a golden file: with its defaults, and
-// with other values of one parameter, or of two words. The file lists each set of traits with the first parameters that
-// give it, and how many others do. After the first set it has only what differs from it, and of pairs of words a
-// checksum. Any parameter may have an influence, so a configuration that wraps another and loses one of its traits
-// shows here.
+// TestTraits_MatchGoldenFile compares the traits of each registered scheme with a golden file: with its defaults,
+// and with other values of one parameter, or of two words. The file lists each set of traits with the first
+// parameters that give it, and the number of others that do. After the first set it has only the differences from
+// it, and a checksum for pairs of words. Any parameter may have an influence, so a configuration that wraps another
+// and loses one of its traits is visible in the file.
 func TestTraits_MatchGoldenFile(t *testing.T) {
 	var text strings.Builder
 	list := func(kind string, s scheme.Scheme, traits func(scheme.Config) string) {
@@ -204,7 +204,7 @@ func variants(s scheme.Scheme) (singles, pairs [][]string) {
 	return singles, pairs
 }
 
-// candidates are values of parameters. What a parameter does not allow is left out.
+// candidates are values to try for parameters. Values that a parameter does not allow are skipped.
 var candidates = []string{"true", "false", "0", "1", "2", "7", "100", "1000", "0.3", "1.5", "0%", "10%", "100%", "0s",
 	"1us", "5ms", "2s", "0bps", "1Mbps", "10Gbps", "100kpps", "0 B", "1 B", "64 B", "20kB", "1MB", "1 packet",
 	"20 packets", "{0: 3}", "{0: 10%}", "{0: 5ms}", "{0: outside}", "{h1: 1.5}", "{h1: 10%}", "{10.0.0.1: 5Mbps}",

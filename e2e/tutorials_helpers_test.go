@@ -15,7 +15,7 @@ import (
 
 const tutorials = "../docs/tutorials"
 
-// step is a piece of a tutorial: a file that is written, commands, or what they have printed.
+// step is a part of a tutorial: a file to write, commands, or their output.
 type step struct {
 	file string // "": commands
 	text string
@@ -24,7 +24,7 @@ type step struct {
 
 var fenced = regexp.MustCompile("(?s)(?:<!-- (file|output)(?:: (\\S+))? -->\n)?```([a-z]+)\n(.*?)```\n")
 
-// steps reads a tutorial. Whatever is in a block is used.
+// steps reads a tutorial. Every block is used.
 func steps(t *testing.T, page string) (all []step) {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(tutorials, page))
@@ -46,7 +46,7 @@ func steps(t *testing.T, page string) (all []step) {
 	return all
 }
 
-// firstHour is the tutorial that TestFirstHour walks: it starts in a clone, and builds Weir itself.
+// firstHour is the tutorial that TestFirstHour runs: it starts in a clone, and builds Weir itself.
 const firstHour = "first-hour.md"
 
 // pages returns the tutorials that start from an empty folder, and checks that the folder's README lists all.
@@ -83,7 +83,7 @@ func root(t *testing.T) string {
 	return dir
 }
 
-// emptyFolder makes a folder that has a clone of Weir beside it, and is empty.
+// emptyFolder makes an empty folder next to a clone of Weir.
 func emptyFolder(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Each tutorial on its own, from an empty folder, exactly as it is printed.
+// TestTutorialsAsPrinted runs each tutorial separately, from an empty folder, exactly as it is printed.
 func TestTutorialsAsPrinted(t *testing.T) {
 	for _, page := range pages(t) {
 		t.Run(page, func(t *testing.T) {

@@ -14,9 +14,9 @@ import (
 
 var registered = regexp.MustCompile(`(?m)^\tr\.[A-Z].*$`)
 
-// TestTutorials_GiveShownOutput: each tutorial does what it says, with its files as they are printed, but for two
-// differences, since linking is slow: one program has the additions of all, and is built once (with -tags slow each is
-// built on its own).
+// TestTutorials_GiveShownOutput checks that each tutorial gives the output that it shows, with its files as
+// printed. Because linking is slow, there are two differences: one program has the additions of all tutorials, and
+// it is built once. With -tags slow each is built separately.
 func TestTutorials_GiveShownOutput(t *testing.T) {
 	dir := emptyFolder(t)
 	var imports, lines, setup []string

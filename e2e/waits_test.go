@@ -15,10 +15,10 @@ import (
 	"weir/study/plan"
 )
 
-// buffers are the kinds of buffers of a switch with five ports of 10 Gb/s and what the path from h0 to h4 can hold,
-// there and back: the bytes ahead of a packet at the one port, and itself. A frame has 1500 bytes of IP and 18 of
-// Ethernet. With PFC a packet waits once for what the switch holds, and its host's NIC may be paused for two times
-// more: ahead of another frame, and ahead of its own.
+// buffers are the kinds of buffers of a switch with five ports of 10 Gb/s, with the longest wait on the path from
+// h0 to h4 and back. A packet waits for the bytes ahead of it at the port, and for itself. A frame has 1500 bytes
+// of IP and 18 of Ethernet. With PFC a packet waits once for the content of the switch. Its host's NIC may be
+// paused for twice that time: ahead of another frame, and ahead of its own.
 var buffers = []struct {
 	name, links, switches, programs string
 	want                            unit.Time // unit.Never: no limit
@@ -38,11 +38,12 @@ var buffers = []struct {
 	{"priorities", ", buffer: 1MB", `switches: {"*": {queues: 2}}`, "[forward]", unit.Never},
 	{"first in, first out", ", buffer: 1MB", `switches: {"*": {scheduler: fifo}}`, "[forward]",
 		2 * unit.TransmitTime(1_000_000, 10*unit.Gbps)},
-	// The program reckons with frames of 1610 bytes, with all extensions. The header queue has the bytes of 8 of them, 322
-	// headers of 40 bytes at least. After each ten goes a frame of data, and 11 frames may go for turns under way.
+	// The program assumes frames of 1610 bytes, with all extensions. The header queue has the bytes of 8 of them, at
+	// least 322 headers of 40 bytes. After each ten headers a frame of data is sent, and 11 frames may be sent for
+	// pending turns.
 	{"ndp in turns", "", `switches: {"*": {queues: 2, scheduler: {wrr: {weights: {0: 10}}}, programs: [forward, ndp]}}`,
 		"[forward]", 2 * unit.TransmitTime((8+32.2+11)*1610, 10*unit.Gbps)},
-	// One product of data and two of headers, twice, also if the switch drops what finds no room.
+	// One product of data and two of headers, twice, even if the switch drops packets when its queue is full.
 	{"trimming", "", `switches: {"*": {queues: 2, programs: [forward, {trimming: {rtt: 10us}}]}}`, "[forward]",
 		2 * 6 * 10 * unit.Microsecond},
 	{"trimming that drops", "", `switches: {"*": {queues: 2, programs: [forward, {trimming: {rtt: 10us, trim: false}}]}}`,
@@ -77,8 +78,8 @@ func TestPath_MaxQueueingFollowsBuffers(t *testing.T) {
 	}
 }
 
-// Paths are uneven where packets of a flow are spread over links that are alternatives and have different rates, also
-// after an event. The tiers of a tree may have different rates.
+// TestPathUneven checks that paths count as uneven when a flow's packets are spread over alternative links with
+// different rates, also after an event. The tiers of a tree may have different rates.
 func TestPathUneven(t *testing.T) {
 	for _, x := range []struct {
 		name, program, link, events string
@@ -113,9 +114,9 @@ func TestPathUneven(t *testing.T) {
 	}
 }
 
-// TestQueueingBehindPauses: with PFC a path waits for the longest chain of switches that can pause it, also where its
-// packets do not go: the switches s0 and s1 are in a row with others. In a ring pauses can close a cycle, so that there
-// is no limit.
+// TestQueueingBehindPauses checks that with PFC the wait of a path covers the longest chain of switches that can
+// pause it, including switches off the path. The switches s0 and s1 are in a row with others. In a ring pauses can
+// close a cycle, so that there is no limit.
 func TestQueueingBehindPauses(t *testing.T) {
 	longest := func(switches int, ring bool) unit.Time {
 		links := ""
@@ -152,15 +153,16 @@ func TestQueueingBehindPauses(t *testing.T) {
 	}
 }
 
-// A timeout of the file that is shorter than full buffers can hold a packet, where data can queue, gets a warning with
-// both numbers, and so does a fixed one where a buffer has no limit; a longer one, and a measured one there, gets none.
+// TestTimerWarnings checks the warnings about timeouts. A timeout in the file that is shorter than the delay of
+// full buffers gets a warning with both numbers where data can queue. A fixed timeout gets one where a buffer has
+// no limit. A longer timeout, or a measured one there, gets none.
 func TestTimerWarnings(t *testing.T) {
 	for _, x := range []struct {
 		transport, buffer, want string // the warning's begin, "": there is none
 	}{
 		{"rdma: {rto_min: 1ms}", "pfc", "rto_min: the timeout of 1ms is shorter than 51.3ms"},
 		{"rdma: {rto_min: 60ms}", "pfc", ""},
-		// acknowledgements alone come back, so that one way has full buffers
+		// only acknowledgements return, so that one direction has full buffers
 		{"rdma: {rto: fixed, rto_min: 700us}", "bytes", "rto_min: the timeout of 700us is shorter than 81"},
 		{"rdma: {rto: fixed, rto_min: 1ms}", "bytes", ""},
 		{"rdma: {rto_low: 100us}", "bytes", "rto_low: the timeout of 100us is shorter than 81"},
@@ -192,8 +194,9 @@ func TestTimerWarnings(t *testing.T) {
 	}
 }
 
-// A path on which no queue can form gives no warning: one sender at the rate of all links, whose acknowledgements meet
-// no other data. It does with a rate that an event lowers, with PFC, and with data on the way back.
+// TestTimerWarningsNeedQueues checks that a path on which no queue can form gives no warning. It has one sender at
+// the rate of all links, whose acknowledgements meet no other data. It does give a warning with a rate that an
+// event lowers, with PFC, and with data in the reverse direction.
 func TestTimerWarningsNeedQueues(t *testing.T) {
 	for _, x := range []struct {
 		programs, traffic, events string
@@ -218,7 +221,7 @@ func TestTimerWarningsNeedQueues(t *testing.T) {
 	}
 }
 
-// check and show print the timer of each traffic and why it has it.
+// TestTimerTexts checks that the line about each traffic's timer has its time and the reason for it.
 func TestTimerTexts(t *testing.T) {
 	for _, x := range []struct{ transport, buffer, want string }{
 		{"rdma", "pfc", "timer of traffic x (rdma): a probe after 320us without an answer, or more if round trips are " +
@@ -244,8 +247,8 @@ func TestTimerTexts(t *testing.T) {
 	}
 }
 
-// TestTimersOfLargeNetworks: the timer of drawn traffic is about the longest of its paths, in networks with more pairs
-// of hosts than are examined.
+// TestTimersOfLargeNetworks checks that the timer of random traffic is close to that of its longest path, in
+// networks with more pairs of hosts than loading examines.
 func TestTimersOfLargeNetworks(t *testing.T) {
 	for topology, last := range map[string]int{
 		"fat_tree: {k: 14, rate: 100Gbps, delay: 1us, buffer: 1MB}":                                               685,

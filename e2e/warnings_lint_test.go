@@ -17,8 +17,8 @@ import (
 	"weir/internal/testkit"
 )
 
-// TestWarningKinds: every warning in the tree has a kind, and every kind is in the registry, so that docs/warnings.md
-// and the tests of warnings are complete.
+// TestWarningKinds checks that every warning in the tree has a kind, and that every kind is in the registry, so
+// that docs/warnings.md and the tests of warnings are complete.
 func TestWarningKinds(t *testing.T) {
 	listed := map[string]int{}
 	identifier := regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
@@ -70,7 +70,7 @@ func TestWarningKinds(t *testing.T) {
 	}
 }
 
-// inspectWarning counts declarations of kinds by identifier, and returns what is wrong with a node.
+// inspectWarning counts declarations of kinds by identifier, and returns the fault of a node.
 func inspectWarning(file string, n ast.Node, declared map[string]int) (wrong string) {
 	switch x := n.(type) {
 	case *ast.BasicLit:
@@ -123,7 +123,7 @@ func countKind(x *ast.CompositeLit, declared map[string]int) (wrong string) {
 	return "a kind without an identifier"
 }
 
-// typeName is the last part of a type's name.
+// typeName returns the last part of a type's name.
 func typeName(x ast.Expr) string {
 	switch x := x.(type) {
 	case *ast.Ident:

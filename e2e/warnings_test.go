@@ -12,14 +12,14 @@ import (
 	"weir/study/experiment"
 )
 
-// narrowPath is an experiment of one flow whose path is narrow behind the switch: 1 Gb/s, and 4 ms there and back.
-// The host's link has 100 Gb/s.
+// narrowPath is an experiment with one flow whose path is narrow behind the switch: 1 Gb/s, and a round trip of 4
+// ms. The host's link has 100 Gb/s.
 func narrowPath(programs, transport, cc string) string {
 	return twoLinks("100Gbps", "1Gbps", "1ms", "1MB", programs, transport, cc)
 }
 
-// fabric is narrowPath with 100 Gb/s behind the switch and a round trip of 8 us, where buffers hold many of them. The
-// host's link has 200 Gb/s, so that queues form.
+// fabric is narrowPath with 100 Gb/s behind the switch and a round trip of 8 us, where buffers hold many round
+// trips. The host's link has 200 Gb/s, so that queues form.
 func fabric(programs, transport, cc string) string {
 	return twoLinks("200Gbps", "100Gbps", "2us", "1MB", programs, transport, cc)
 }
@@ -47,7 +47,7 @@ measure: [goodput]
 `, host, delay, narrow, delay, buffer, programs, transport, cc)
 }
 
-// leaves is an experiment of a flow that has a choice of four spines.
+// leaves is an experiment with a flow that has a choice of four spines.
 func leaves(programs, transport, cc string) string {
 	if cc != "" {
 		cc = ", cc: " + cc
@@ -62,7 +62,7 @@ measure: [goodput]
 
 // warned are the kinds of warnings about experiments.
 var warned = []warntest.Row{
-	// windows and buffers: the path's narrowest link decides, not the host's
+	// windows and buffers: the path's narrowest link is decisive, not the host's
 	{ID: "tcp-send-buffer", Text: narrowPath("forward", "{tcp: {send_buffer: ¦#}}", "cubic"), Fires: "450kB",
 		Quiet: "500kB", Port: "s->b"},
 	{ID: "tcp-receive-buffer", Text: narrowPath("forward", "{tcp: {receive_buffer: ¦#}}", "cubic"), Fires: "920kB",
@@ -210,13 +210,13 @@ func experimentWarnings(t *testing.T, text string) []document.Warning {
 	return s.Warnings()
 }
 
-// TestWarnings_FireAndStayQuiet: each kind of warning about an experiment fires in one file and is quiet in another,
-// which differs in the value that decides.
+// TestWarnings_FireAndStayQuiet checks that each kind of warning about an experiment fires in one file and not in
+// another, which differs in a single value.
 func TestWarnings_FireAndStayQuiet(t *testing.T) {
 	warntest.Run(t, append(warned, warnedPrograms...), experimentWarnings)
 }
 
-// strided is a middle link that # flows of a generator share.
+// strided has a middle link that # flows of a generator share.
 func strided(cc string) string {
 	return `duration: 1ms
 topology: {dumbbell: {hosts: 2, rate: 100Gbps, delay: 1us, bottleneck: 50Gbps}}
@@ -226,7 +226,8 @@ measure: [goodput]
 `
 }
 
-// Flows of a generator count as those of a list do, and increases act at a middle link although the census is on.
+// TestIncreasesOfGenerators checks that flows of a generator count like flows of a list. Increases act at a middle
+// link although the census is on.
 func TestIncreasesOfGenerators(t *testing.T) {
 	const kind = "hpcc-increases" // its row is in warned
 	for _, law := range []string{"¦hpcc", "¦rx_hpcc", "¦powertcp"} {

@@ -2,8 +2,8 @@ package e2e
 
 import "testing"
 
-// TestCensusWarnings: upon congestion the census does not take the place of n and w_ai where the path has several
-// switches: census: on is warned of, w_ai is not.
+// TestCensusWarnings checks that telemetry upon congestion warns of census: on where the path has several switches,
+// because the census does not replace n and w_ai there. It does not warn of w_ai.
 func TestCensusWarnings(t *testing.T) {
 	const congestion = "{rdma: {telemetry: congestion}}"
 	for _, x := range []struct{ name, text, want string }{

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestWarningsOfIdleLinks: links that no data passes give no warning about the units of telemetry.
+// TestWarningsOfIdleLinks checks that links without data give no warning about the units of telemetry.
 func TestWarningsOfIdleLinks(t *testing.T) {
 	for _, x := range []struct {
 		transport, cc string
@@ -32,8 +32,9 @@ measure: [goodput]
 	}
 }
 
-// TestWarningsWithoutQueues: where each port receives from one sender at the rate of all links, no signal of a queue is
-// missing. It is with a second sender, a slower link, a rate that an event lowers, and with PFC.
+// TestWarningsWithoutQueues checks that no warning about a missing signal of a queue occurs if each port receives
+// from one sender at the rate of all links. It occurs with a second sender, a slower link, a rate that an event
+// lowers, and with PFC.
 func TestWarningsWithoutQueues(t *testing.T) {
 	const star = "topology: {star: {hosts: 3, rate: 10Gbps, delay: 1us, buffer: 100kB}}"
 	for _, x := range []struct {

@@ -21,7 +21,7 @@ var warningTests = []string{"e2e", "app/internal/cli", "study/interop/hpccsim", 
 	"study/schemelint",
 	"worlds/switch", "worlds/switch/control", "worlds/switch/preflight", "worlds/switch/supervisor"}
 
-// TestWarningsPage: docs/warnings.md lists every kind of warning with its condition and its two tests.
+// TestWarningsPage checks that docs/warnings.md lists every kind of warning with its condition and its two tests.
 func TestWarningsPage(t *testing.T) {
 	rows := map[string][]string{}
 	for _, name := range warningTests {

@@ -11,7 +11,7 @@ import (
 	"weir/study/experiment"
 )
 
-// unusedPath is an experiment with a job of which a sends to b alone. The path to c is long, slow and has a large
+// unusedPath is an experiment with a job in which a sends to b only. The path to c is long, slow and has a large
 // buffer.
 const unusedPath = `duration: 5ms
 topology:
@@ -28,7 +28,7 @@ traffic:
 measure: [job]
 `
 
-// TestWarningsOfJobPairs: warnings and timers of a job are about pairs of hosts that send to each other.
+// TestWarningsOfJobPairs checks that warnings and timers of a job are about pairs of hosts that send to each other.
 func TestWarningsOfJobPairs(t *testing.T) {
 	for _, x := range []struct{ to, timer, warns string }{
 		{"1", "the longest path takes 6.53us without queues", ""},
@@ -55,8 +55,8 @@ func TestWarningsOfJobPairs(t *testing.T) {
 	}
 }
 
-// TestWarningsOfStrides: each host of a stride receives from one other, so that no queue grows; drawn destinations may
-// be the same.
+// TestWarningsOfStrides checks that strides give no warning: each host receives from one other, so that no queue
+// grows. Random destinations may coincide.
 func TestWarningsOfStrides(t *testing.T) {
 	for _, x := range []struct {
 		to   string

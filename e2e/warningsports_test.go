@@ -13,7 +13,8 @@ import (
 	"weir/study/plan"
 )
 
-// issued are the kinds and ports of an experiment's warnings, sorted; loads is false if the experiment is wrong.
+// issued returns the kinds and ports of an experiment's warnings, sorted; loads is false if the experiment is
+// wrong.
 func issued(text string) (all []string, loads bool) {
 	s, err := plan.Load(app.Registry(), plantest.NewSource("test.yaml", text), experiment.Options{})
 	if err != nil {
@@ -26,9 +27,10 @@ func issued(text string) (all []string, loads bool) {
 	return all, true
 }
 
-// TestMarksBeyondQueue: a buffer that counts packets holds no more than so many full frames, and a packet finds one
-// less, so that thresholds in bytes, also scaled by the port's rate, and in packets can be above it. A limit of each
-// queue and a shared buffer bound queues, too, but not queues that pfc protects.
+// TestMarksBeyondQueue checks warnings about thresholds above the buffer. A buffer that counts packets holds that
+// number of full frames, and an arriving packet finds one less. So thresholds in bytes, also scaled by the port's
+// rate, and in packets can be above it. A limit of each queue and a shared buffer bound queues, too, but not queues
+// that pfc protects.
 func TestMarksBeyondQueue(t *testing.T) {
 	const shared = "{shared_buffer: {size: 1MB, reserved: 1KB, "
 	for _, x := range []struct {
@@ -78,8 +80,8 @@ func TestMarksBeyondQueue(t *testing.T) {
 	}
 }
 
-// TestWarningsOfPaths: what a path's narrowest link carries decides, so warnings are the same whatever the rate of the
-// hosts' links is, as long as these are not the narrowest.
+// TestWarningsOfPaths checks that the capacity of a path's narrowest link decides. Warnings are the same for any
+// rate of the hosts' links, as long as these are not the narrowest.
 func TestWarningsOfPaths(t *testing.T) {
 	r := app.Registry()
 	compared := 0
@@ -119,7 +121,8 @@ func TestWarningsOfPaths(t *testing.T) {
 	}
 }
 
-// links are two switches in a row whose second port is the bottleneck. Variants change what no warning depends on.
+// ports has two switches in a row, and the port of the second one is the bottleneck. Variants change properties on
+// which no warning depends.
 func ports(programs, queues string, variant int) string {
 	links := []string{"[a, s], rate: 1Gbps, delay: 5ms", "[c, s], rate: 1Gbps, delay: 5ms", "[s, t], rate: 1Gbps, " +
 		"delay: 5ms, " +
@@ -148,8 +151,8 @@ func ports(programs, queues string, variant int) string {
 		strings.Join(links, "}\n    - {ends: "), queues, programs)
 }
 
-// TestWarningsOfPorts: warnings of programs and schedulers are about the port at which data queues, in whatever order
-// the file has links and their ends, and whatever else is in the network.
+// TestWarningsOfPorts checks that warnings of programs and schedulers are about the port at which data queues. They
+// are independent of the order of links and their ends in the file, and of the rest of the network.
 func TestWarningsOfPorts(t *testing.T) {
 	r := app.Registry()
 	var programs []string
@@ -184,9 +187,10 @@ func TestWarningsOfPorts(t *testing.T) {
 	}
 }
 
-// TestWarningsOfTable: flows next to a flood of datagrams are protected if the table of the heaviest holds them, unless
-// their parts are far below the threshold. Above it, a table that is too small leaves some without protection. The
-// flood is what arrives, and not what applications would send through a slow link.
+// TestWarningsOfTable checks that flows next to a flood of datagrams are protected if the table of the heaviest
+// flows holds them, unless their parts are far below the threshold. Above it, a table that is too small leaves some
+// without protection. The flood is the arriving traffic, and not the traffic that applications offer to a slow
+// link.
 func TestWarningsOfTable(t *testing.T) {
 	for _, x := range []struct {
 		parameters string

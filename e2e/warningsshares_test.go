@@ -22,8 +22,8 @@ traffic:
 measure: [goodput]
 `
 
-// TestWarningsOfShares: a buffer or window is compared with what is left to a flow by all flows that the same link
-// limits, of any traffic, and with the largest flow.
+// TestWarningsOfShares checks that a buffer or window is compared with the share that all flows of any traffic at
+// the same link leave to a flow, and with the largest flow.
 func TestWarningsOfShares(t *testing.T) {
 	for _, x := range []struct {
 		name, own, other, link string

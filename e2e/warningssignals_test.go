@@ -24,7 +24,8 @@ traffic: [{name: x, from: a, to: b, transport: {rdma: {recovery: selective_repea
 measure: [goodput]
 `
 
-// TestWarningsOfSignals: each controller has its signals from the switch at which its data queues, and from no other.
+// TestWarningsOfSignals checks that each controller gets its signals from the switch at which its data queues, and
+// from no other.
 func TestWarningsOfSignals(t *testing.T) {
 	for _, x := range app.Registry().Controllers {
 		needs := x.Signals&^cc.ByLosses != 0 && x.Signals&(cc.ByDelay|cc.ByDelivery) == 0
@@ -56,8 +57,8 @@ func TestWarningsOfSignals(t *testing.T) {
 	}
 }
 
-// TestWarningsOfDirectLinks: no controller lacks a signal on a path without switches, where no queue but the sender's
-// own grows.
+// TestWarningsOfDirectLinks checks that no controller lacks a signal on a path without switches, where only the
+// sender's own queue grows.
 func TestWarningsOfDirectLinks(t *testing.T) {
 	for _, x := range app.Registry().Controllers {
 		text := "duration: 1ms\ntopology: {hosts: [a, b], links: [{ends: [a, b], rate: 1Gbps, delay: 1ms}]}\n" +

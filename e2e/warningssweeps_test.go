@@ -11,8 +11,8 @@ import (
 	"weir/study/experiment"
 )
 
-// TestWarningsOfSweeps: warnings about the points of a sweep that differ in their numbers are counted, and a warning
-// about one point stays.
+// TestWarningsOfSweeps checks that warnings about points of a sweep that differ only in their numbers are counted,
+// and that a warning about one point stays.
 func TestWarningsOfSweeps(t *testing.T) {
 	for _, points := range []int{1, 3, 4, 40} {
 		var rates []string

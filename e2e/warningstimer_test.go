@@ -26,8 +26,8 @@ traffic:
 measure: [goodput]
 `
 
-// TestWarningsOfTimers: the timeout of a traffic is compared with the queues of the ports at which data can queue, of
-// its own way and that of its acknowledgements.
+// TestWarningsOfTimers checks that the timeout of a traffic is compared with the queues of the ports at which data
+// can queue, on its own path and on the path of its acknowledgements.
 func TestWarningsOfTimers(t *testing.T) {
 	for _, x := range []struct{ name, from, to, fires, quiet string }{
 		{"acknowledgements alone come back", "a", "b", "85ms", "88ms"},

@@ -9,7 +9,7 @@ import (
 // slowPort is the port to the slow spine of uneven.
 const slowPort = "leaf0->spine3"
 
-// uneven is an experiment in which four hosts send over four spines, of which one has the rate #.
+// uneven is an experiment in which four hosts send over four spines. One of them has the rate #.
 func uneven(programs, transport, cc string) string {
 	return strings.NewReplacer("hosts: 2", "hosts: 4",
 		"from: h0, to: h2", "from: [h0, h1, h2, h3], to: [h4, h5, h6, h7]",
@@ -17,8 +17,9 @@ func uneven(programs, transport, cc string) string {
 		leaves(programs, transport, cc))
 }
 
-// TestUnevenPaths: what waits in a slow path is warned of where packets of a flow take it one by one and it gets more
-// than it has, in both directions; not under flows that keep their path, nor with a transport that waits for it.
+// TestUnevenPaths checks the warning about a slow path, in both directions. It occurs if packets of a flow take the
+// path one by one and it gets more than its capacity. It does not occur if flows keep their path, or if the
+// transport waits for it.
 func TestUnevenPaths(t *testing.T) {
 	one := func(programs, transport, cc string) string {
 		return strings.Replace(uneven(programs, transport, cc), "from: [h0, h1, h2, h3], to: [h4, h5, h6, h7]",
@@ -64,8 +65,8 @@ func TestUnevenPaths(t *testing.T) {
 	}
 }
 
-// TestAgentOnUnevenPaths: the preset agent is warned of where a flow changes between paths of different rates, also
-// with a T of less than two round trips, and not where its own link is as slow.
+// TestAgentOnUnevenPaths checks that the preset agent causes a warning if a flow changes between paths of different
+// rates, also with a T of less than two round trips. It causes none if the flow's own link is as slow.
 func TestAgentOnUnevenPaths(t *testing.T) {
 	text := strings.NewReplacer("¦", "", "100Gbps", "10Gbps", "delay: 1us", "delay: 100us", "buffer: 1MB", "buffer: 4MB").
 		Replace(uneven("conga, telemetry", "udp_controlled", "{rx_hpcc: {preset: agent}}"))
@@ -87,9 +88,9 @@ func TestAgentOnUnevenPaths(t *testing.T) {
 	}
 }
 
-// TestIncreasesDrop: the warning of increases names drops where the queue that they add up to is longer than the
-// buffer, on average or at times: 1,000 flows at 100 Gb/s have 344 kB
-// on average and 810 kB at most. With pauses no packet is dropped.
+// TestIncreasesDrop checks that the warning of increases names drops if the queue that they add up to is longer
+// than the buffer, on average or at times. 1,000 flows at 100 Gb/s have 344 kB on average and 810 kB at most. With
+// pauses no packet is dropped.
 func TestIncreasesDrop(t *testing.T) {
 	text := strings.Replace(fabric("forward, telemetry", "rdma", "hpcc"), "to: b", "to: b, flows: 1000", 1)
 	for buffer, want := range map[string]bool{"300kB": true, "600kB": true, "1MB": false, "PFC": false} {

@@ -12,9 +12,9 @@ import (
 	"weir/study/plan"
 )
 
-// TestWrongSet: in each experiment of the library a wrong --set is the only error, whatever measures its claims and
-// plots name: a value that the sweep does not have, in full or as quick narrows it; a key that does not exist; a
-// duration without a unit.
+// TestWrongSet checks that a wrong --set is the only error in each experiment of the library, for any measures that
+// its claims and plots name. It sets a value that the sweep does not have, in full or as quick narrows it, a key
+// that does not exist, and a duration without a unit.
 func TestWrongSet(t *testing.T) {
 	r, outside := app.Registry(), 0
 	for _, x := range r.Experiments() {

@@ -14,8 +14,8 @@ import (
 	"weir/internal/testkit"
 )
 
-// A release is the same bytes twice, from two folders; its checksums hold, its program runs without anything beside it
-// and makes the site; an image is built of it. Each other platform compiles.
+// TestMakeRelease_IsReproducibleAndRuns checks that releases from two folders have the same bytes and correct
+// checksums. The unpacked program runs an experiment, an image is built from it, and each other platform compiles.
 func TestMakeRelease_IsReproducibleAndRuns(t *testing.T) {
 	here := runtime.GOOS + "/" + runtime.GOARCH
 	clone := filepath.Join(t.TempDir(), "another", "clone")
@@ -77,7 +77,7 @@ func TestMakeRelease_IsReproducibleAndRuns(t *testing.T) {
 	}
 }
 
-// image builds the image of what was unpacked, and looks for its files.
+// image builds an image from the unpacked release, and looks for its files.
 func image(t *testing.T, unpacked string, in func(dir, name string, args ...string) string) {
 	testkit.RequireProgram(t, "buildah", "buildah")
 	if out, err := exec.Command("buildah", "info").CombinedOutput(); err != nil {

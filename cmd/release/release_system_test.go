@@ -18,7 +18,7 @@ import (
 	"weir/internal/testkit"
 )
 
-// self is this test's program, which has modules of others as weir has.
+// self returns this test's program, which contains third-party modules as weir does.
 func self(t *testing.T) (*source, string) {
 	t.Helper()
 	binary, err := os.Executable()
@@ -28,7 +28,7 @@ func self(t *testing.T) (*source, string) {
 	return &source{dir: "../..", commit: strings.Repeat("0123456789", 4), version: "v1.2.0", time: day}, binary
 }
 
-// sha256sum reads the checksums, and finds a file that was changed.
+// TestPublish_ChecksumsPassSha256sum checks that sha256sum accepts the checksums, and rejects a changed file.
 func TestPublish_ChecksumsPassSha256sum(t *testing.T) {
 	testkit.RequireProgram(t, "sha256sum", "coreutils")
 	dir := t.TempDir()
@@ -53,7 +53,8 @@ func TestPublish_ChecksumsPassSha256sum(t *testing.T) {
 	}
 }
 
-// The list of components is valid by CycloneDX's own schema, the same each time, and has each module with its sum.
+// TestListComponents_IsValidCycloneDX checks that the list of components conforms to CycloneDX's schema, is the
+// same each time, and has each module with its licence.
 func TestListComponents_IsValidCycloneDX(t *testing.T) {
 	s, binary := self(t)
 	list, err := s.listComponents("linux/amd64", binary)
@@ -94,8 +95,8 @@ func TestListComponents_IsValidCycloneDX(t *testing.T) {
 	}
 }
 
-// Every module that Weir may be made of has a licence that SPDX knows, but for one whose file has none: it leaves the
-// choice between two that are elsewhere.
+// TestFindLicences_IdentifiesEachModule checks that every module in Weir has a licence with an SPDX identifier. One
+// module is an exception: its file leaves the choice between two licences whose texts are elsewhere.
 func TestFindLicences_IdentifiesEachModule(t *testing.T) {
 	const choice = "github.com/golang/freetype"
 	out, err := runGo("../..", "list", "-m", "-f", "{{.Dir}}", "github.com/CycloneDX/cyclonedx-go")
@@ -133,7 +134,7 @@ func TestFindLicences_IdentifiesEachModule(t *testing.T) {
 	}
 }
 
-// cycloneDX is the schema that comes with the library.
+// cycloneDX returns the schema in the library's module.
 func cycloneDX(t *testing.T) *jsonschema.Schema {
 	t.Helper()
 	out, err := runGo("../..", "list", "-m", "-f", "{{.Dir}}", "github.com/CycloneDX/cyclonedx-go")
@@ -150,10 +151,10 @@ func cycloneDX(t *testing.T) *jsonschema.Schema {
 	return schema
 }
 
-// schemas finds schemas by the last part of their address in a folder.
+// schemas is a folder that finds schemas by the last part of their address.
 type schemas string
 
-// Load reads one; that of signatures has another ending there.
+// Load reads a schema. The schema of signatures has another extension in the folder.
 func (dir schemas) Load(url string) (any, error) {
 	name := path.Base(url)
 	f, err := os.Open(filepath.Join(string(dir), name))
@@ -167,7 +168,8 @@ func (dir schemas) Load(url string) (any, error) {
 	return jsonschema.UnmarshalJSON(f)
 }
 
-// TestCollectLicences_IncludesModulesAndNotices: the notices have the licence of each module of the program.
+// TestCollectLicences_IncludesModulesAndNotices checks that the notices have the licence of each module of the
+// program.
 func TestCollectLicences_IncludesModulesAndNotices(t *testing.T) {
 	_, binary := self(t)
 	text, err := collectLicences("../..", binary)
@@ -182,7 +184,7 @@ func TestCollectLicences_IncludesModulesAndNotices(t *testing.T) {
 	}
 }
 
-// TestRefusedCommit: a commit that git does not have is refused before a folder is made.
+// TestRefusedCommit checks that a commit that git does not have is refused before a folder is made.
 func TestRefusedCommit(t *testing.T) {
 	testkit.RequireProgram(t, "git", "git")
 	out := filepath.Join(t.TempDir(), "new")

@@ -18,7 +18,8 @@ import (
 // day is the time of a commit.
 var day = time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
 
-// An archive is the same whenever and in whatever order it is made, and tar reads it.
+// TestCompress_IsIndependentOfEntryOrder checks that an archive has the same bytes for any order of its entries,
+// and that a tar reader finds the entries with fixed modes, owners and times.
 func TestCompress_IsIndependentOfEntryOrder(t *testing.T) {
 	content := []entry{{"weir", []byte("program"), true}, {"LICENSE", []byte("text"), false}}
 	one, err := compress("weir-v1", day, content)
@@ -51,7 +52,7 @@ func TestCompress_IsIndependentOfEntryOrder(t *testing.T) {
 	}
 }
 
-// What cannot be released is refused before anything is built.
+// TestMakeRelease_RejectsBadOptions checks that a bad platform, version or folder is refused before the build.
 func TestMakeRelease_RejectsBadOptions(t *testing.T) {
 	full := t.TempDir()
 	if err := os.WriteFile(filepath.Join(full, "x"), nil, 0o666); err != nil {
@@ -74,7 +75,7 @@ func TestMakeRelease_RejectsBadOptions(t *testing.T) {
 	}
 }
 
-// The files of a release are those that were made, and the checksums are theirs.
+// TestPublish_WritesFilesAndChecksums checks that publish writes the given files, and a file with their checksums.
 func TestPublish_WritesFilesAndChecksums(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new")
 	written, err := publish(dir, map[string][]byte{"b.tar.gz": []byte("b"), "a.tar.gz": []byte("a")})
@@ -89,7 +90,7 @@ func TestPublish_WritesFilesAndChecksums(t *testing.T) {
 	}
 }
 
-// TestUnpack_RejectsPathsOutsideFolder: an archive that leads out of its folder is not unpacked.
+// TestUnpack_RejectsPathsOutsideFolder checks that an archive with a path outside its folder is not unpacked.
 func TestUnpack_RejectsPathsOutsideFolder(t *testing.T) {
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)

@@ -16,7 +16,8 @@ import (
 
 const file = "testdata/bounds.txt"
 
-// Events, allocations and bytes of runs are what was recorded. TestBounds_HoldForInstructions judges instructions.
+// TestBounds_HoldForEventsAndMemory compares the events, allocations and bytes of runs with the recorded bounds.
+// TestBounds_HoldForInstructions does the same with instructions.
 func TestBounds_HoldForEventsAndMemory(t *testing.T) {
 	m := newMeter()
 	m.countAll(t)
@@ -25,13 +26,13 @@ func TestBounds_HoldForEventsAndMemory(t *testing.T) {
 	}
 }
 
-// Figures that valgrind counts.
+// perHop and perRun are the figures that valgrind counts.
 const (
 	perHop = "instructions/hop"
 	perRun = "instructions/run"
 )
 
-// judge compares figures with the recorded bounds, but for those that are skipped.
+// judge compares figures with the recorded bounds, except for skipped figures.
 func judge(t *testing.T, m *meter, skipped func(figure string) bool) {
 	t.Helper()
 	bounds, _ := recorded(t)
@@ -44,7 +45,7 @@ func judge(t *testing.T, m *meter, skipped func(figure string) bool) {
 	}
 }
 
-// recorded reads the bounds, and returns the file's text, too.
+// recorded reads the bounds, and also returns the file's text.
 func recorded(t *testing.T) (costbounds.Bounds, []byte) {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -68,7 +69,7 @@ func workloads(t *testing.T) []string {
 	return files
 }
 
-// meter collects what is measured.
+// meter collects the measured figures.
 type meter struct {
 	sync.Mutex
 	figures map[costbounds.BoundKey]float64
@@ -76,7 +77,7 @@ type meter struct {
 
 func newMeter() *meter { return &meter{figures: map[costbounds.BoundKey]float64{}} }
 
-// countAll measures all that needs no other program.
+// countAll measures all figures that need no other program.
 func (m *meter) countAll(t *testing.T) {
 	t.Run("counted", func(t *testing.T) { m.counted(t, workloads(t)) })
 	t.Run("bytes", m.bytes)
@@ -112,11 +113,13 @@ func (m *meter) counted(t *testing.T, workloads []string) {
 	}
 }
 
-// Memory is what more hosts or flows take more. Hosts come with their share of a fat tree's switches, before a run. A
-// user of P4-ABC is a pair of hosts at one bottleneck with a flow of TCP in flight and a meter, at the end of a run. A
-// table of all users at each host, or of all pairs, would show there. Flows are seen before they start, when either
-// end has sent and heard of the other, with one to three packets on the way, and when they are over. Links are so long
-// that all flows are at one stage at the end of the run.
+// bytes measures the additional memory per host or flow. Hosts are measured with their share of a fat tree's
+// switches, before a run. A user of P4-ABC is a pair of hosts at one bottleneck with a flow of TCP in flight and a
+// meter, at the end of a run. A table of all users at each host, or of all pairs, would be visible there.
+//
+// Flows are measured in three stages: before their start, when both ends have sent and received and one to three
+// packets are in flight, and after their end. Links are so long that all flows are at one stage at the end of the
+// run.
 func (m *meter) bytes(t *testing.T) {
 	const hosts = `title: hosts
 duration: 1ms

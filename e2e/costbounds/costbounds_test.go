@@ -43,8 +43,8 @@ func TestRead_KeepsLatestBounds(t *testing.T) {
 	}
 }
 
-// TestRead_RejectsUnclearRecords: a file in which a bound moves without a reason, or in a way that its reader would not
-// notice, is refused.
+// TestRead_RejectsUnclearRecords checks that Read refuses a file in which a bound moves without a reason, or in a
+// way that a reader of the file could miss.
 func TestRead_RejectsUnclearRecords(t *testing.T) {
 	const first = "2026-01-02 go1.26.1: the first of all bounds\n"
 	for _, c := range []struct{ name, text, want string }{
@@ -113,7 +113,7 @@ func TestBounds_CheckAllToleratesNoise(t *testing.T) {
 	}
 }
 
-// Figures without a bound, and bounds without a figure, are told.
+// TestJudgesWhatIsMissing checks that CheckAll reports figures without a bound, and bounds without a figure.
 func TestJudgesWhatIsMissing(t *testing.T) {
 	b := held(t, log)
 	measured := map[costbounds.BoundKey]float64{{Workload: "a", Figure: "instructions/hop"}: 900,
@@ -129,7 +129,8 @@ func TestJudgesWhatIsMissing(t *testing.T) {
 	}
 }
 
-// What is recorded holds from then on, and has what has moved only.
+// TestBounds_RecordAppendsMovedFigures checks that Record appends only the figures that have moved, and that the
+// new bounds hold afterwards.
 func TestBounds_RecordAppendsMovedFigures(t *testing.T) {
 	b := held(t, log)
 	day := time.Date(2026, 1, 4, 0, 0, 0, 0, time.UTC)
@@ -166,7 +167,8 @@ func TestBounds_RecordAppendsMovedFigures(t *testing.T) {
 	}
 }
 
-// A run in which nothing is counted is an error and no low figure.
+// TestCountsSomething checks that a run without counted instructions or packet-hops is an error and not a low
+// figure.
 func TestCountsSomething(t *testing.T) {
 	for profile, want := range map[string]string{
 		"events: Ir\n":   "callgrind has counted nothing",

@@ -18,9 +18,9 @@ import (
 
 var record = flag.String("record", "", "why bounds move: measure, and append what has moved to "+file)
 
-// TestBounds_HoldForInstructions checks that instructions of runs, and of a run of ten packets with the start of the
-// program, are what was recorded. With -record all figures are measured, and those that have moved are appended to the
-// bounds.
+// TestBounds_HoldForInstructions checks that the instructions of runs agree with the record, and so do those of a
+// run of ten packets with the start of the program. With -record all figures are measured, and those that have
+// moved are appended to the bounds.
 func TestBounds_HoldForInstructions(t *testing.T) {
 	if runtime.GOARCH != "amd64" || runtime.GOOS != "linux" {
 		t.Skip("bounds are for linux on amd64")
@@ -62,7 +62,7 @@ func appendRecord(t *testing.T, m *meter) {
 	fmt.Printf("%s", more)
 }
 
-// instructions counts those of each workload.
+// instructions counts the instructions of each workload.
 func (m *meter) instructions(t *testing.T, binary string) {
 	for _, w := range workloads(t) {
 		t.Run(name(w), func(t *testing.T) {
@@ -86,12 +86,12 @@ traffic:
 measure: [goodput]
 `
 
-// starts is how often a run of ten packets is counted. Threads that wait for each other take more instructions on a
-// busy machine, up to 3 %, so that the fewest of several counts is the program's own.
+// starts is the number of counts of a run of ten packets. Threads that wait for each other take up to 3 % more
+// instructions on a busy machine, so that the minimum of several counts is the program's own.
 const starts = 5
 
-// start counts the instructions of a run of ten packets, from the start of the program to its report. A processor takes
-// 40 million in about 20 ms; reading and hashing the program's own file alone took 2,300 million.
+// start counts the instructions of a run of ten packets, from the start of the program to its report. A processor
+// executes 40 million in about 20 ms. Reading and hashing the program's own file took 2,300 million.
 func (m *meter) start(t *testing.T, binary string) {
 	fewest := math.Inf(1)
 	for range starts {

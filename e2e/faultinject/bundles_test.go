@@ -13,8 +13,8 @@ import (
 	"weir/study/results"
 )
 
-// bundles are archives of results folders: damaged as they are, which the sums of gzip find, and damaged within, as
-// whoever packs one anew can.
+// bundles returns archives of results folders. Some are damaged outside, which gzip's checksums detect, and some
+// inside, as a new archive with damaged content.
 func bundles(t *testing.T, e effort, dir string) []victim {
 	var packed bytes.Buffer
 	if _, _, err := results.Bundle(context.Background(), &packed, []string{dir}); err != nil {
@@ -46,7 +46,7 @@ func bundles(t *testing.T, e effort, dir string) []victim {
 			}}}
 }
 
-// opened opens an archive in a folder of its own, beside which nothing is written, and which is empty after an error.
+// opened opens an archive in a separate folder. No file is written outside it, and it is empty after an error.
 func opened(work string, archive []byte) error {
 	into := filepath.Join(work, "into")
 	defer os.RemoveAll(into)

@@ -18,8 +18,8 @@ import (
 	"time"
 )
 
-// An execution of a fuzz target takes no more than this of one core on its own seeds: a target that does less
-// than some hundred a second finds nothing.
+// maxFuzzCPU limits the time of one core for an execution of a fuzz target on its own seeds: a target with fewer
+// than some hundred executions a second finds no faults.
 const maxFuzzCPU = 2 * time.Millisecond
 
 var seedRun = regexp.MustCompile(`(?m)^=== RUN   Fuzz\w+/`)
@@ -48,7 +48,7 @@ func TestFuzzTargetsAreFast(t *testing.T) {
 	}
 }
 
-// fuzzTargets are those of the tree, by folder.
+// fuzzTargets returns the fuzz targets of the tree, by folder.
 func fuzzTargets(t *testing.T, top string) map[string][]string {
 	found := map[string][]string{}
 	err := filepath.WalkDir(top, func(name string, d fs.DirEntry, err error) error {
@@ -76,7 +76,7 @@ func fuzzTargets(t *testing.T, top string) map[string][]string {
 	return found
 }
 
-// oneFuzzTarget compares the time of the target's seeds with that of what comes before them.
+// oneFuzzTarget compares the time of the target's seeds with the time before them.
 func oneFuzzTarget(t *testing.T, program, dir, name string) {
 	run := func(filter string, times int) (time.Duration, int) {
 		c := exec.Command(program, "-test.run", filter, "-test.v", "-test.count", strconv.Itoa(times))

@@ -18,13 +18,13 @@ import (
 	"weir/study/experiment"
 )
 
-// Limits of one mutant: what takes more has no bound.
+// Limits of one mutant. A mutant above them shows a missing bound.
 const (
 	maxMemory  = 2 << 30 // that is allocated: the longest list of flows takes a third of it, and is made twice
 	maxMessage = 1 << 16 // of an error, in bytes
 )
 
-// victim is a kind of input: its mutants are tried one by one.
+// victim is a kind of input. Its mutants are tried one by one.
 type victim struct {
 	name   string
 	files  map[string][]byte // that work
@@ -35,7 +35,7 @@ type victim struct {
 	place  *regexp.Regexp // in an error that is no InputErrors
 }
 
-// mutant is the input with file damaged.
+// mutant returns the input with one damaged file.
 func (v *victim) mutant(n uint64) map[string][]byte {
 	files, m := maps.Clone(v.files), NewMutator(v.name, n)
 	if v.binary {
@@ -46,15 +46,15 @@ func (v *victim) mutant(n uint64) map[string][]byte {
 	return files
 }
 
-// effort is how much damage is tried.
+// effort limits the amount of damage to try.
 type effort struct {
 	mutants int  // of each kind of input
 	costly  int  // how many other mutants one of a results folder stands for
 	pages   bool // whether the pages of damaged results are drawn
 }
 
-// TestReaders_SurviveDamagedInput gives every reader damaged input: it works, or there is an error with a place; in
-// bounded memory, without a panic. TestMutantsAtLength tries more.
+// TestReaders_SurviveDamagedInput gives every reader damaged input. The reader must succeed or return an error with
+// a place, in bounded memory, without a panic. TestMutantsAtLength tries more.
 func TestReaders_SurviveDamagedInput(t *testing.T) { tryMutants(t, effort{mutants: 40, costly: 4}) }
 
 func tryMutants(t *testing.T, e effort) {
@@ -83,7 +83,7 @@ func tryMutants(t *testing.T, e effort) {
 	}
 }
 
-// panicked is an error that a mutant should not give.
+// panicked is an error that no mutant may cause: a panic.
 type panicked struct {
 	what  any
 	stack []byte
@@ -108,7 +108,7 @@ func tried(v *victim, files map[string][]byte) (memory uint64, err error) {
 	return after.TotalAlloc - before.TotalAlloc, err
 }
 
-// unplaced says what is wrong with an error; "" for nothing.
+// unplaced describes a fault of an error, or returns "".
 func unplaced(v *victim, err error) string {
 	var list document.InputErrors
 	var bad panicked
@@ -136,7 +136,7 @@ func unplaced(v *victim, err error) string {
 	return ""
 }
 
-// from is an experiment or another file with those that it names, in memory.
+// from returns an experiment or another file, with the files that it names, in memory.
 func from(files map[string][]byte, name string) *experiment.Source {
 	return &experiment.Source{Name: strings.TrimSuffix(name, ".yaml"), File: name, Data: files[name],
 		Open: func(n string) ([]byte, error) {

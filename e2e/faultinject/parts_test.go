@@ -1,4 +1,4 @@
 package faultinject
 
-// The tests run what the program weir has.
+// The tests run all parts of the program weir.
 import _ "weir/app/all"

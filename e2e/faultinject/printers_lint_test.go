@@ -15,8 +15,8 @@ import (
 
 const guardLoop = "e2e/costbounds/loop/main_amd64.go" // prints a count, for a test
 
-// printers are the files that may use what else would go past the function that shows text: the process's own
-// outputs, and tables that have no care for cells.
+// printers are the files that may use functions that bypass the escaping of text: the process's own outputs, and
+// tables that do not escape their cells.
 var printers = map[string][]string{
 	"os.Stdout": {"app/internal/cli/cli.go", "internal/command/main.go", "internal/testkit/labtest/labtest_linux.go",
 		guardLoop},
@@ -27,7 +27,8 @@ var printers = map[string][]string{
 	"fmt.Print":     nil, "fmt.Printf": nil, "fmt.Println": {"cmd/release/main.go"},
 }
 
-// All that is printed goes through one place.
+// TestPrograms_PrintThroughOnePlace checks that only the files in printers use functions that bypass the escaping
+// of text.
 func TestPrograms_PrintThroughOnePlace(t *testing.T) {
 	tree := testkit.TrackedFiles(t, "../..")
 	files := 0

@@ -16,14 +16,14 @@ import (
 	"weir/internal/testkit"
 )
 
-// promised is a test that the page names, and the stage in brackets behind it.
+// promised matches a test that the page names, with its stage in brackets.
 var promised = regexp.MustCompile("`([a-z0-9/]+)\\.((?:Test|Fuzz)\\w+)`(?: \\(([a-z]+)\\))?")
 
 // stages are the build tags of tests that go test ./... does not run.
 var stages = []string{"lint", "system", "lab", "slow"}
 
 // TestDocsPromises checks that every row of docs/promises.md names tests, that the tree has them, and that the page
-// has the stage of each: nothing for go test ./..., else the build tag of its file. With -update the stages are
+// has the stage of each: empty for go test ./..., else the build tag of its file. With -update the stages are
 // rewritten.
 func TestDocsPromises(t *testing.T) {
 	const top = "../.."
@@ -125,7 +125,7 @@ func plainStage(x constraint.Expr) string {
 	return ""
 }
 
-// TestStageOf checks which stage a line //go:build stands for.
+// TestStageOf checks the stage of a //go:build line.
 func TestStageOf(t *testing.T) {
 	for line, want := range map[string]string{
 		"":                           "",

@@ -21,7 +21,7 @@ import (
 	"weir/study/plan"
 )
 
-// weir runs a command line as on a terminal, and returns what it gave.
+// weir runs a command line as on a terminal, and returns its exit code and output.
 func weir(args ...string) (code int, stdout, stderr string) {
 	var out, errs bytes.Buffer
 	code = app.Command(app.Registry(), &out, &errs, args...)
@@ -46,11 +46,11 @@ expect:
   - {id: CLAIM, says: SAYS, that: queue.p99 >= 0}
 `
 
-// names are what stands in a file that is no attack.
+// names are the values of a file without an attack.
 var names = map[string]string{"TITLE": "plain", "NODE": "a", "TRAFFIC": "t", "KEY": "key", "VALUE": "one", "CLAIM": "c",
 	"SAYS": "something is sent"}
 
-// with is the experiment with some names.
+// with returns the experiment with some names replaced.
 func with(other map[string]string) string {
 	var pairs []string
 	for k, v := range names {
@@ -71,7 +71,7 @@ func write(t *testing.T, name, text string) string {
 	return file
 }
 
-// silent checks that nothing in a text acts on a terminal.
+// silent checks that no character of a text acts on a terminal.
 func silent(t *testing.T, what, s string) {
 	t.Helper()
 	if shown := text.EscapeLines(s); shown != s {
@@ -80,8 +80,9 @@ func silent(t *testing.T, what, s string) {
 	}
 }
 
-// A control character, one that turns the writing, or one that is not seen is refused wherever a file gives a
-// name or a text, written as it is or as an escape of YAML: with its place, and shown as an escape.
+// TestNamesThatAct checks that control characters, bidirectional marks and invisible characters are refused in
+// every name and text of a file, as characters or as escapes of YAML. The error has the place, and shows the
+// character as an escape.
 func TestNamesThatAct(t *testing.T) {
 	known := app.Registry()
 	places := map[string]string{"TITLE": "1:", "NODE": "4:", "TRAFFIC": "8:", "KEY": "10:", "VALUE": "10:", "CLAIM": "15:",
@@ -106,7 +107,8 @@ func TestNamesThatAct(t *testing.T) {
 	}
 }
 
-// The column of a character that YAML writes as an escape is that of the escape.
+// TestColumnOfEscape checks that the error for a character that YAML writes as an escape has the column of the
+// escape.
 func TestColumnOfEscape(t *testing.T) {
 	_, _, errs := weir("check", write(t, "title.yaml", `title: "\\e \t1 a\eb"`+"\nduration: 1ms\n"))
 	if want := `title.yaml:1:13: the text contains the control character \u0009`; !strings.Contains(errs, want) {
@@ -118,7 +120,7 @@ func TestColumnOfEscape(t *testing.T) {
 	}
 }
 
-// TestArgumentsThatAct: the command line gives names too: values and keys of --set, files, folders.
+// TestArgumentsThatAct checks the names on the command line, too: values and keys of --set, files, folders.
 func TestArgumentsThatAct(t *testing.T) {
 	file := write(t, "plain.yaml", with(nil))
 	for _, x := range []struct {
@@ -149,16 +151,17 @@ func TestArgumentsThatAct(t *testing.T) {
 	}
 }
 
-// hostileNames are those that a file may give, and that mean something to what they are written into: formulas
-// of spreadsheets, markup, quotes, separators, format verbs.
+// hostileNames are names that a file may give, and that have a meaning in the format of an output: formulas of
+// spreadsheets, markup, quotes, separators, format verbs.
 var hostileNames = map[string]string{
 	"TITLE": `"=HYPERLINK(\"http://x\",\"y\") <script>alert(1)</script> & \" ' ]]> %s"`,
 	"NODE":  `"-h"`, "KEY": `"=1+1|'x'!A0"`, "VALUE": `"-v <b>&amp; \"x\" %d"`,
 	"CLAIM": `"=c"`, "SAYS": `"@SUM(1+1)*cmd|' /C calc'!A0 <img src=x onerror=y>"`,
 }
 
-// The whole path of an experiment whose file, folder, names and texts are hostile: what is printed and written
-// is plain text, documents that their readers take, and the same experiment when it is read again.
+// TestOutputs_EscapeHostileNames runs each command on an experiment with a hostile file name, folder, names and
+// texts. Outputs must be plain text, documents must be valid in their formats, and the names must come back
+// unchanged when a reader parses them.
 func TestOutputs_EscapeHostileNames(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out\x1b[2J\u202e")
 	file := write(t, "=e\x1b]0;x\a\u2066<b>&\".yaml", with(hostileNames))
@@ -203,7 +206,7 @@ func TestOutputs_EscapeHostileNames(t *testing.T) {
 	files(t, dirs[0])
 }
 
-// in are the files of a folder, whose name may be a pattern.
+// in returns the files of a folder. The folder's name may be a pattern.
 func in(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	found, err := os.ReadDir(dir)
@@ -234,7 +237,7 @@ func isTable(t *testing.T, dir string) {
 	}
 }
 
-// isDocument checks that of --json.
+// isDocument checks that the output of --json is a document with the experiment's name.
 func isDocument(t *testing.T, dir string) {
 	_, out, _ := weir("report", "--json", dir)
 	silent(t, "--json", out)
@@ -244,7 +247,7 @@ func isDocument(t *testing.T, dir string) {
 	}
 }
 
-// files reads all that a results folder has, each as what it is.
+// files reads each file of a results folder in its own format.
 func files(t *testing.T, dir string) {
 	found := map[string]int{}
 	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {

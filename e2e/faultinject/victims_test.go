@@ -53,7 +53,7 @@ expect:
   - {id: more, says: more is sent, that: goodput.udp > 1kbps, where: {r: 2Mbps}}
 `
 
-// readFiles is an experiment whose network, flows and sizes stand in files.
+// readFiles is an experiment that reads its network, flows and sizes from files.
 const readFiles = `title: files
 duration: 3ms
 topology: {file: net.txt, format: hpcc}
@@ -181,17 +181,17 @@ repeat: 2
 	report.FormatText(o)
 }
 
-// maxLooks is how often the runs of an experiment look for an interrupt before there is one. Undamaged experiments
-// look less often.
+// maxLooks limits how often the runs of an experiment check for an interrupt before there is one. Undamaged
+// experiments check less often.
 const maxLooks = 2000
 
-// blindObserver ignores what it is shown.
+// blindObserver ignores all windows.
 type blindObserver struct{}
 
 func (blindObserver) ObserveWindow(*sim.View) {}
 func (blindObserver) End(error)               {}
 
-// imports are the files of the HPCC simulator, from its config.txt on.
+// imports returns the files of the HPCC simulator, from its config.txt on.
 func imports(t *testing.T) []victim {
 	config, err := os.ReadFile("../../study/interop/simfiles/testdata/config.txt")
 	if err != nil {
@@ -212,7 +212,7 @@ func imports(t *testing.T) []victim {
 		}}}
 }
 
-// outcomes are what a run leaves: its traces, and the files of its results folder.
+// outcomes returns the output of a run: its traces, and the files of its results folder.
 func outcomes(t *testing.T, e effort) (all []victim) {
 	s := plantest.LoadSource(t, known, from(map[string][]byte{"e.yaml": []byte(small)}, "e.yaml"),
 		experiment.Options{Quick: true})
@@ -270,7 +270,7 @@ func listed(all []victim, name string) bool {
 	return false
 }
 
-// folders are results folders, one of whose files is damaged.
+// folders returns results folders with one damaged file each.
 func folders(t *testing.T, e effort, files map[string][]byte) (all []victim) {
 	dir := t.TempDir()
 	if err := put(dir, files); err != nil {

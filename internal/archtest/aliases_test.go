@@ -12,7 +12,8 @@ import (
 	"testing/fstest"
 )
 
-// go doc shows of an alias only its comment, so the comment must name the fields of the struct.
+// TestAliasesNameFieldsCatches checks that an alias whose comment lacks a field of its struct is found. go doc
+// shows only the comment of an alias, so the comment must name the fields.
 func TestAliasesNameFieldsCatches(t *testing.T) {
 	got := aliases(t, fstest.MapFS{"a/a.go": {Data: []byte("package a\ntype S struct{ One, two int; Three int }\n" +
 		"type P[K any] struct{ Key K }\n")},
@@ -24,7 +25,7 @@ func TestAliasesNameFieldsCatches(t *testing.T) {
 	}
 }
 
-// aliases are those of a tree whose comments lack a field of the struct that they stand for.
+// aliases returns the aliases of a tree whose comments lack a field of their struct.
 func aliases(t *testing.T, tree fs.FS) (lacking []string) {
 	t.Helper()
 	type alias struct{ in, name, to, comment string }
@@ -86,7 +87,7 @@ func aliases(t *testing.T, tree fs.FS) (lacking []string) {
 	return lacking
 }
 
-// exported are a struct's fields that others see.
+// exported returns the names of a struct's exported fields.
 func exported(s *ast.StructType) (names []string) {
 	for _, f := range s.Fields.List {
 		for _, n := range f.Names {
@@ -98,7 +99,8 @@ func exported(s *ast.StructType) (names []string) {
 	return names
 }
 
-// target is what an exported alias of another package's type stands for; "" if it is none.
+// target returns the type that an exported alias of another package's type names, or "" if the declaration is no
+// such alias.
 func target(x *ast.TypeSpec, imports map[string]string) string {
 	if !x.Assign.IsValid() || !x.Name.IsExported() {
 		return ""

@@ -11,7 +11,7 @@ import (
 	"weir/internal/testkit"
 )
 
-// published are the packages that other people's programs use, and those that have the types which package app returns.
+// published are the packages that users' programs import, and those with the types that package app returns.
 // docs/api has a file of each.
 var published = []string{"app", "core/cc", "core/dataplane", "core/scheme", "core/telemetry", "core/topology",
 	"core/transport", "core/workload", "papers/hpcc", "papers/ncf", "papers/p4abc", "papers/p4te", "study/experiment",

@@ -10,7 +10,7 @@ import (
 	"testing/fstest"
 )
 
-// source is a fixture: one file of a pure package with its imports and its code.
+// source returns a fixture: one file of a pure package with its imports and its code.
 func source(imports, body string) string {
 	return "package dataplane\n" + imports + "\n" + body + "\n"
 }
@@ -20,7 +20,7 @@ const module = "weir"
 
 const pure = "core/dataplane/x.go"
 
-// fixture is a file in an otherwise faultless module.
+// fixture is a file in a module without other violations.
 type fixture struct {
 	name, file, src string
 	want            string // part of the only violation; "" for none
@@ -89,7 +89,7 @@ func nameOf(folder string) string {
 	return base
 }
 
-// acting is code that a state machine must not have, and what resembles it.
+// acting is code that a state machine must not have, and similar code that is allowed.
 var acting = []fixture{
 	{"time", pure, source(`import _ "time"`, ""), "may not import time"},
 	{"time in unit", "core/unit/x.go", "package unit\nimport _ \"time\"\nvar X int\n", "may not import time"},
@@ -189,8 +189,9 @@ func TestCheckCatches(t *testing.T) {
 	}
 }
 
-// A package that may not depend on a layer is found if it does so through others, each of which may import the next.
-// The chain is reported once, at the first import that leads there, and whatever build constraints its files have.
+// TestCheckCatchesDependencies checks that a forbidden dependency on a layer is found when it leads through other
+// packages, each of which may import the next. The chain is reported once, at the first import that leads there,
+// under any build constraints of its files.
 func TestCheckCatchesDependencies(t *testing.T) {
 	layers := []Layer{{Name: "core"}, {Name: "worlds", Imports: "core"}, {Name: "study", Imports: "core worlds",
 		Packages: map[string]string{"claim": "core"}, Order: "unitless < measure < claim < run"}}
@@ -247,7 +248,7 @@ func TestCheckCatchesDependencies(t *testing.T) {
 	}
 }
 
-// complete is a module in which every layer and package of the table has code.
+// complete returns a module in which every layer and package of the table has code.
 func complete() fstest.MapFS {
 	fsys := fstest.MapFS{
 		"core/unit/unit.go":       {Data: []byte("package unit\nvar Y int\ntype Table map[int]int\n")},
@@ -264,7 +265,7 @@ func complete() fstest.MapFS {
 	return fsys
 }
 
-// TestCheck_RejectsRowsWithoutCode: a layer or a package of the table without code is refused.
+// TestCheck_RejectsRowsWithoutCode checks that a layer or a package of the table without code is refused.
 func TestCheck_RejectsRowsWithoutCode(t *testing.T) {
 	for _, gone := range []string{"cmd/doc.go", "core/topology/doc.go"} {
 		t.Run(gone, func(t *testing.T) {
@@ -278,7 +279,7 @@ func TestCheck_RejectsRowsWithoutCode(t *testing.T) {
 	}
 }
 
-// TestLayers_ImportOnlyRowsAbove: the table itself: names occur once, and an arrow points to a row above.
+// TestLayers_ImportOnlyRowsAbove checks the table itself: names occur once, and an arrow points to a row above.
 func TestLayers_ImportOnlyRowsAbove(t *testing.T) {
 	seen := map[string]bool{}
 	for _, r := range layers {

@@ -6,8 +6,8 @@ import (
 	"testing/fstest"
 )
 
-// TestFindUncommented_ListsNamesInOrder: each exported name of p/a.go has a comment but those that begin with Bare, in
-// the order of the file.
+// TestFindUncommented_ListsNamesInOrder checks that names without a comment are listed in the order of the file.
+// Each exported name of p/a.go has a comment, except those that begin with Bare.
 func TestFindUncommented_ListsNamesInOrder(t *testing.T) {
 	const src = `package p
 

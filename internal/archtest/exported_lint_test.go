@@ -12,11 +12,11 @@ import (
 // maxExportedExceptions limits the list of exceptions.
 const maxExportedExceptions = 76
 
-// exampleModules are modules of their own, whose uses of exported names count.
+// exampleModules are separate modules whose uses of exported names count.
 var exampleModules = []string{"examples/controller", "examples/ownscheme"}
 
 // TestExportedNames checks that other packages, of this module or of the examples, use each exported name of this
-// module, except those of the list.
+// module, except for listed names.
 func TestExportedNames(t *testing.T) {
 	dir, err := filepath.Abs(root)
 	if err != nil {

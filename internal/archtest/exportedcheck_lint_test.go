@@ -146,7 +146,7 @@ func (x *exportedNames) keyOf(o types.Object) string {
 	return folder + "." + o.Name()
 }
 
-// namedOf returns the named type of a type or of what it points to, nil without one.
+// namedOf returns the named type of a type or of its pointer's target, or nil.
 func namedOf(t types.Type) *types.Named {
 	t = types.Unalias(t)
 	if p, ok := t.(*types.Pointer); ok {
@@ -256,7 +256,7 @@ func (x *exportedNames) addInterfaces(t types.Type) {
 	}
 }
 
-// addUses notes what a package uses of others, and what its Examples use of itself.
+// addUses records the names that a package uses of others, and that its Examples use of itself.
 func (x *exportedNames) addUses(p *packages.Package) {
 	folder := folderOf(p.Types, x.module)
 	for _, f := range p.Syntax {
@@ -296,7 +296,7 @@ func (x *exportedNames) addImplemented() {
 	}
 }
 
-// markReached marks what follows from the names that are used.
+// markReached marks the names that are reachable from the used names.
 func (x *exportedNames) markReached() {
 	done := map[string]bool{}
 	for {

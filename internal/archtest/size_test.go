@@ -43,8 +43,8 @@ func TestSizesCatches(t *testing.T) {
 	}
 }
 
-// Lines are also those of YAML and of Markdown, but for rows of tables, and not those that a
-// program writes.
+// TestSizesCatchesLines checks that lines of YAML and of Markdown are limited, too. Rows of tables, golden files
+// and templates are exempt.
 func TestSizesCatchesLines(t *testing.T) {
 	fits, long := strings.Repeat("ä", 120), strings.Repeat("ä", 121)
 	for _, c := range []struct {
@@ -66,7 +66,7 @@ func TestSizesCatchesLines(t *testing.T) {
 	}
 }
 
-// catches checks what CheckSizes finds in a file.
+// catches checks the findings of CheckSizes in a file.
 func catches(t *testing.T, file, src string, except []Exception, want []string) {
 	t.Helper()
 	found, err := CheckSizes(fstest.MapFS{file: {Data: []byte(src)}}, except)

@@ -11,7 +11,7 @@ const (
 	codecs    = "writers and readers of each telemetry format in one type, in files by format"
 )
 
-// typeExceptions are the types that may have more methods or fields than a reader can hold at once.
+// typeExceptions are the types that may have more methods or fields than a reader can remember at once.
 var typeExceptions = []TypeException{
 	{"app/internal/cli.commandLine", 0, 32, "a field for each option of the command line"},
 	{"app/internal/cli.plotFlags", 0, 26, "a field for each option of the command line"},

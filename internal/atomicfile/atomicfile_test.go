@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// names are those in a folder.
+// names returns the names in a folder.
 func names(t *testing.T, dir string) (all []string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -21,7 +21,8 @@ func names(t *testing.T, dir string) (all []string) {
 	return all
 }
 
-// A file is there when it is committed, and not before; what is discarded leaves nothing.
+// TestFile_AppearsWhenCommitted checks that a new content appears at the commit, and not before. A discarded file
+// leaves no trace.
 func TestFile_AppearsWhenCommitted(t *testing.T) {
 	dir := t.TempDir()
 	place := filepath.Join(dir, "a.txt")
@@ -66,7 +67,8 @@ func TestFile_AppearsWhenCommitted(t *testing.T) {
 	}
 }
 
-// TestClaim_IsExclusiveUntilEnd: one at a time has the claim of a file: the next one when it is committed or discarded.
+// TestClaim_IsExclusiveUntilEnd checks that a file has one claim at a time. The next claim succeeds after the
+// commit or the discard.
 func TestClaim_IsExclusiveUntilEnd(t *testing.T) {
 	place := filepath.Join(t.TempDir(), "a.txt")
 	for _, end := range []func(*File){(*File).Discard, func(f *File) { f.Commit() }} {
@@ -86,7 +88,8 @@ func TestClaim_IsExclusiveUntilEnd(t *testing.T) {
 	f.Discard()
 }
 
-// What somebody living writes is counted, and neither what is finished nor what the dead have left.
+// TestCountUnfinished_CountsLivingWritersOnly checks that only files that living processes write are counted.
+// Finished files and those of dead processes are not.
 func TestCountUnfinished_CountsLivingWritersOnly(t *testing.T) {
 	dir := t.TempDir()
 	count := func(want int) {
@@ -119,8 +122,9 @@ func TestCountUnfinished_CountsLivingWritersOnly(t *testing.T) {
 	}
 }
 
-// RemoveUnfinished removes what the dead have left and nothing else, whatever the folder's name; what is claimed here
-// stays. A child that is killed is TestSweepAfterKill's, in the system stage.
+// TestRemoveUnfinished_KeepsClaimedFiles checks that RemoveUnfinished removes the files of dead processes only,
+// also in a folder whose name looks like a pattern. Files that this process claims stay. TestSweepAfterKill, in the
+// system stage, kills a child.
 func TestRemoveUnfinished_KeepsClaimedFiles(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "[a]*") // no pattern
 	if err := MkdirAll(dir); err != nil {
@@ -145,7 +149,7 @@ func TestRemoveUnfinished_KeepsClaimedFiles(t *testing.T) {
 	}
 }
 
-// TestNewTempFolder_StaysUntilRemoved: folders of living processes stay, and go when they are given up.
+// TestNewTempFolder_StaysUntilRemoved checks that folders of living processes stay until they are removed.
 func TestNewTempFolder_StaysUntilRemoved(t *testing.T) {
 	first, remove, err := NewTempFolder("weir-atomicfile-test")
 	if err != nil {
@@ -164,7 +168,7 @@ func TestNewTempFolder_StaysUntilRemoved(t *testing.T) {
 	}
 }
 
-// Many that claim and sweep at a time do not take from each other what they have.
+// TestClaim_SurvivesConcurrentRemoval checks that concurrent claims and removals do not take files from each other.
 func TestClaim_SurvivesConcurrentRemoval(t *testing.T) {
 	dir := t.TempDir()
 	place := filepath.Join(dir, "a")
@@ -219,7 +223,8 @@ func Example() {
 	// Output: <nil>
 }
 
-// Those with the same text share a file, others do not; it goes with the last, and a dead one's text does not count.
+// TestJoinShared_JoinsOnlySameText checks that processes with the same text share a file, and that another text is
+// refused. The file is removed with its last user, and the text of a dead one does not count.
 func TestJoinShared_JoinsOnlySameText(t *testing.T) {
 	place := filepath.Join(t.TempDir(), "ports")
 	if err := os.WriteFile(filepath.Join(filepath.Dir(place), prefix+"ports"), []byte("dead"), 0o600); err != nil {

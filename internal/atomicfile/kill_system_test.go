@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// hold begins files and is killed.
+// hold begins files, and waits to be killed.
 func hold(dir string) {
 	_, err := Create(filepath.Join(dir, "created"))
 	_, err2 := Claim(filepath.Join(dir, "claimed"))
@@ -32,7 +32,8 @@ func hold(dir string) {
 	unlock()
 }
 
-// What a living process writes stays; of one that is killed nothing does, and its claims and locks are free.
+// TestSweepAfterKill checks that files of a living process stay. Files of a killed process are removed, and its
+// claims and locks are free.
 func TestSweepAfterKill(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {

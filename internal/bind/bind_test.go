@@ -39,7 +39,7 @@ func TestParseHost_AcceptsOnlyOneAddress(t *testing.T) {
 	}
 }
 
-// listenerAt is a listener with an address and nothing else.
+// listenerAt is a listener with an address only.
 type listenerAt struct {
 	net.Listener
 	address net.Addr
@@ -47,7 +47,7 @@ type listenerAt struct {
 
 func (l listenerAt) Addr() net.Addr { return l.address }
 
-// TestCheckListener checks the addresses that names have resolved to: also 0, 00.0.0.0 and what /etc/hosts has.
+// TestCheckListener checks the addresses that names resolve to, also of 0, 00.0.0.0 and names in /etc/hosts.
 func TestCheckListener(t *testing.T) {
 	for _, x := range []struct {
 		address net.TCPAddr

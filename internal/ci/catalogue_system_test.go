@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Results count as finished only after an exit code that means so; after another one a second call runs the program
-// again.
+// TestCatalogueContinues checks that results count as finished only after exit code 0. After another exit code, a
+// second call runs the program again.
 func TestCatalogueContinues(t *testing.T) {
 	for _, x := range []struct {
 		end      string

@@ -28,7 +28,7 @@ func runIn(t *testing.T, dir, name string, args ...string) (string, error) {
 	return string(out), err
 }
 
-// mustRun is runIn for commands that must not fail.
+// mustRun calls runIn with a command that must not fail.
 func mustRun(t *testing.T, dir, name string, args ...string) string {
 	t.Helper()
 	out, err := runIn(t, dir, name, args...)

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestCompilesForOtherSystems: the program and the tests of all stages compile for other systems.
+// TestCompilesForOtherSystems checks that the program and the tests of all stages compile for other systems.
 func TestCompilesForOtherSystems(t *testing.T) {
 	for _, platform := range []string{"darwin/arm64", "linux/arm64"} {
 		t.Run(platform, func(t *testing.T) {

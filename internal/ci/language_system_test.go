@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// A raise is found however many commits hide it, and a count that is new or gone is none.
+// TestRaisedBounds checks that a raised bound is found behind any number of later commits. A new or removed count
+// is not a raise.
 func TestRaisedBounds(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("git is not installed")

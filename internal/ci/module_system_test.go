@@ -11,8 +11,8 @@ import (
 	"weir/internal/testkit"
 )
 
-// TestModulePath gives a copy of the module another path: all packages, the tests' too, compile, an example's program
-// runs, and the way back gives the same bytes.
+// TestModulePath gives a copy of the module another path. All packages and their tests compile, an example's
+// program runs, and the way back gives the same bytes.
 func TestModulePath(t *testing.T) {
 	testkit.RequireProgram(t, "git", "git")
 	const path = "example.org/net/weir"

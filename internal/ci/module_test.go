@@ -6,9 +6,10 @@ import (
 	"testing"
 )
 
-// TestRenameModule checks what a new path changes in each kind of file, and that the way back gives the same bytes.
+// TestRenameModule checks the changes of a new path in each kind of file, and that the way back gives the same
+// bytes.
 func TestRenameModule(t *testing.T) {
-	// OLD and NEW stand for the paths: a text with a path of this module would change with it.
+	// OLD and NEW replace the paths: a text with a path of this module would change with it.
 	paths := strings.NewReplacer("OLD", "weir", "NEW", "example.org/net/weir")
 	old, path, folders := paths.Replace("OLD"), paths.Replace("NEW"), []string{"app", "core", "papers"}
 	for _, c := range []struct{ file, from, to string }{

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// events are lines of go test -json of one package.
+// events returns lines of go test -json of one package.
 func events(lines ...string) string {
 	var b strings.Builder
 	for _, line := range lines {

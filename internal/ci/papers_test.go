@@ -101,7 +101,8 @@ func TestCheckPapers_FindsDeviations(t *testing.T) {
 	}
 }
 
-// TestPrintedTables_EndBeforeExplanations cuts the tables out of what weir run prints.
+// TestPrintedTables_EndBeforeExplanations checks that the tables in the output of weir run are cut out without the
+// explanations.
 func TestPrintedTables_EndBeforeExplanations(t *testing.T) {
 	text := "1 claim: 1 holds\nholds   one.high\n\nat all points: 3 runs\n\n  goodput\nr0  [Mb/s]\n10  9.6 ± 0.1 *\n\n" +
 		"* the best, of points with the same r0\nscheme abc: switch: forward\njain: Jain's index\n"

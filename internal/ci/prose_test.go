@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestProseBlocks checks what counts as prose: no tables, code, generated blocks and comments.
+// TestProseBlocks checks the extraction of prose: no tables, code, generated blocks and comments.
 func TestProseBlocks(t *testing.T) {
 	const text = "# A page\n\nOne line\nand the next. Its `code: with. signs` is a word: a [link. text](x.md#y).\n\n" +
 		"    code: 1\n\n    more code\n\n| a | table |\n|---|---|\n\n<!-- keys: x -->\n| b |\nwords\n<!-- end -->\n" +

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestRaceWithoutCompiler checks that the race stage is left out on a machine that has no C compiler and where none can
-// be installed.
+// TestRaceWithoutCompiler checks that the race stage is skipped on a machine that has no C compiler and cannot
+// install one.
 func TestRaceWithoutCompiler(t *testing.T) {
 	summary := filepath.Join(t.TempDir(), "summary")
 	t.Setenv("CGO_ENABLED", "0")

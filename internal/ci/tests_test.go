@@ -212,7 +212,7 @@ func TestMovedMeasures(t *testing.T) {
 	}
 }
 
-// TestPureBubbles: a file may sleep if it has bubbles itself, or is in a folder of the list.
+// TestPureBubbles checks that a file may sleep if it has bubbles itself, or is in a listed folder.
 func TestPureBubbles(t *testing.T) {
 	root := t.TempDir()
 	const sleep = "import \"time\"\nfunc f() { time.Sleep(1) }\n"

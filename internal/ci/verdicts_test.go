@@ -10,7 +10,8 @@ a/one  one.low   fails      3  | the queue is longer
 b/two  two.flat  undecided  1
 `
 
-// The file is read and written as it is.
+// TestVerdictsKept checks that the file of verdicts is parsed, that unchanged verdicts are written back unchanged,
+// and that a bad line is an error.
 func TestVerdictsKept(t *testing.T) {
 	all, err := parseVerdicts(someVerdicts)
 	if err != nil || len(all) != 3 || all[1] != (claimVerdict{"a/one", "one.low", "fails", 3, "the queue is longer", ""}) {
@@ -38,8 +39,8 @@ func TestVerdictsKept(t *testing.T) {
 	}
 }
 
-// A verdict that changed is named with the one before and what decides it; so are claims that are new or gone, of the
-// experiments that ran alone. The file has a change only with its reason.
+// TestVerdictsChanged checks that a changed verdict is listed with the previous one and the deciding numbers, and
+// so are new and removed claims, only for the experiments that ran. The file accepts a change only with its reason.
 func TestVerdictsChanged(t *testing.T) {
 	all, err := parseVerdicts(someVerdicts)
 	if err != nil {

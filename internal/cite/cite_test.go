@@ -195,7 +195,7 @@ func TestReadWorks(t *testing.T) {
 	}
 }
 
-// Every kind of file is read, with the place of what is wrong in it.
+// TestCheckCatches checks that every kind of file is read, and that a wrong citation is reported with its place.
 func TestCheckCatches(t *testing.T) {
 	for _, c := range []struct{ name, file, text, want string }{
 		{"Go comment", "core/x.go", "package x\n\n// f is XCP §3.\nfunc f() {}\n", "core/x.go:3: "},
@@ -258,7 +258,8 @@ func TestOpenSkipsLinks(t *testing.T) {
 	}
 }
 
-// What is wrong comes in the order of files and lines. A tree that cannot be read is an error.
+// TestCheckOrder checks that wrong citations are reported in the order of files and lines. A tree that cannot be
+// read is an error.
 func TestCheckOrder(t *testing.T) {
 	tree, err := cite.Open(fstest.MapFS{cite.Sources: {Data: []byte(list)}, "b.tmpl": {Data: []byte("XCP §3\n\nXCP §4\n")},
 		"c/x.go": {Data: []byte("package x\n\n// XCP §3.\nvar f = \"XCP §4\"\n")},
@@ -300,7 +301,7 @@ func TestCheckOrder(t *testing.T) {
 	}
 }
 
-// A work has one key, and any of its forms stands for it, whatever its capitals.
+// TestWorks_KeyAcceptsAnyForm checks that a work has one key, and that any of its forms selects it, in any case.
 func TestWorks_KeyAcceptsAnyForm(t *testing.T) {
 	w := works(t)
 	if got, want := strings.Join(w.Keys(), ", "),

@@ -81,7 +81,7 @@ func TestProgram_ReturnsExitCodesAndHelp(t *testing.T) {
 	}
 }
 
-// TestFlagName: a hyphen before each word; capitals of an abbreviation are one word.
+// TestFlagName checks that a flag has a hyphen before each word, and that capitals of an abbreviation are one word.
 func TestFlagName(t *testing.T) {
 	for field, want := range map[string]string{"Check": "check", "MaxStage": "max-stage", "RTT": "rtt",
 		"BaseRTT": "base-rtt", "RTTBound": "rtt-bound"} {

@@ -17,8 +17,8 @@ import (
 	"weir/internal/testkit"
 )
 
-// TestSearch_FindsPagesInBrowser asks a browser that has the site as files. What it finds is what a reader would look
-// for.
+// TestSearch_FindsPagesInBrowser searches the site's files in a browser. The results must be the pages that a
+// reader looks for.
 func TestSearch_FindsPagesInBrowser(t *testing.T) {
 	testkit.RequireProgram(t, "chromium", "chromium")
 	s, err := New(repository.Files)
@@ -29,7 +29,8 @@ func TestSearch_FindsPagesInBrowser(t *testing.T) {
 	if err := s.writeSite(dir); err != nil {
 		t.Fatal(err)
 	}
-	// One start of the browser for all: each query has a frame, and once all are there, what they found is in the page.
+	// The browser starts once for all queries. Each query has a frame, and when all are loaded, the page has their
+	// results.
 	queries := map[string]string{
 		"seeds+warmup":         `href="docs/spec.html`,
 		"expect":               `href="docs/spec.html#expect"`,

@@ -19,7 +19,7 @@ import (
 	repository "weir"
 )
 
-// pages are files of Markdown by their names.
+// pages returns files of Markdown from pairs of names and texts.
 func pages(list ...string) fstest.MapFS {
 	files := fstest.MapFS{}
 	for i := 0; i < len(list); i += 2 {
@@ -28,8 +28,8 @@ func pages(list ...string) fstest.MapFS {
 	return files
 }
 
-// All of the repository's pages become a site, in which each link leads somewhere that is not known to be broken. Lint
-// checks that none of a tracked page is.
+// TestSite_LinksOfRepositoryHaveTargets checks that all pages of the repository become a site, in which each link
+// has a target or is reported as broken. Lint checks that tracked pages have no broken link.
 func TestSite_LinksOfRepositoryHaveTargets(t *testing.T) {
 	s, err := New(repository.Files)
 	if err != nil {
@@ -82,7 +82,7 @@ func TestSite_LinksOfRepositoryHaveTargets(t *testing.T) {
 	}
 }
 
-// linksOf are the addresses that a page names, as a browser reads it.
+// linksOf returns the addresses in a page, as a browser parses it.
 func linksOf(t *testing.T, file string) (links []string) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -103,7 +103,7 @@ func linksOf(t *testing.T, file string) (links []string) {
 	return links
 }
 
-// A link that leads nowhere is told with its line, and all of them are.
+// TestNew_ReportsBrokenLinksWithLines checks that every broken link is reported with its line.
 func TestNew_ReportsBrokenLinksWithLines(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"file":   {"# A\n\nSee [b](b.md).\n", "README.md:3: link to b.md: there is no file b.md"},
@@ -138,7 +138,7 @@ func TestNew_ReportsBrokenLinksWithLines(t *testing.T) {
 	}
 }
 
-// TestCodeSpans: words of code within a line are not broken after their hyphens, unless they are long.
+// TestCodeSpans checks that words of code within a line are not broken after their hyphens, unless they are long.
 func TestCodeSpans(t *testing.T) {
 	const long = "a-word-of-which-a-telephone-shows-a-part"
 	s, err := New(pages("README.md", "# Weir\n\nCode `weir run NAME\n--quick -x<y` and `"+long+"`, `*a_b*`\n"))
@@ -156,7 +156,8 @@ func TestCodeSpans(t *testing.T) {
 	}
 }
 
-// What becomes of Markdown: links to pages and files, anchors as GitHub has them, and no HTML of the page's own.
+// TestNew_RendersMarkdownWithoutOwnHTML checks the rendering of Markdown: links to pages and files, anchors as on
+// GitHub, and no HTML from the page itself.
 func TestNew_RendersMarkdownWithoutOwnHTML(t *testing.T) {
 	s, err := New(pages("README.md", "# Weir\n\n[spec](docs/spec.md#the-keys-a-b), [licence](LICENSE)\n",
 		"docs/spec.md", "# Spec\n\n## The `keys`: a, b\n\n### Twice\n\n### Twice\n\n<!-- keys -->\n"+
@@ -217,7 +218,8 @@ func TestNew_RendersMarkdownWithoutOwnHTML(t *testing.T) {
 	}
 }
 
-// A part of a page is a heading with what is below it.
+// TestFindPart_IncludesSubsections checks that a part of a page is a heading with the text and the headings below
+// it.
 func TestFindPart_IncludesSubsections(t *testing.T) {
 	s, err := New(pages("README.md", "# A\n\n## B\n\nb\n\n### C\n\nc\n\n## D\n\nd\n"))
 	if err != nil {
@@ -238,7 +240,8 @@ func TestFindPart_IncludesSubsections(t *testing.T) {
 	}
 }
 
-// Pages come in the order in which the front page names them; one without a heading has its file's name.
+// TestNew_OrdersPagesAsFrontPage checks that pages have the order in which the front page names them. A page
+// without a heading has its file's name as its title.
 func TestNew_OrdersPagesAsFrontPage(t *testing.T) {
 	s, err := New(pages("a.md", "", "docs/z.md", "# Z", "docs/b.md", "# B", "README.md", "# W\n\n[z](docs/z.md)"))
 	if err != nil {
@@ -256,7 +259,8 @@ func TestNew_OrdersPagesAsFrontPage(t *testing.T) {
 	}
 }
 
-// The site is written into a folder of its own only, and again over itself.
+// TestWriteSite_ReplacesOnlyOwnFiles checks that a site is written into a new folder, or over an earlier site. It
+// removes its old pages, keeps other files, and refuses folders that are not its own.
 func TestWriteSite_ReplacesOnlyOwnFiles(t *testing.T) {
 	site := func(list ...string) *Website {
 		s, err := New(pages(list...))
@@ -304,7 +308,7 @@ func TestWriteSite_ReplacesOnlyOwnFiles(t *testing.T) {
 	}
 }
 
-// Example: a site of two pages, from a folder of Markdown.
+// Example builds a site of two pages from a folder of Markdown.
 func Example() {
 	s, err := New(pages("README.md", "# Lab\n\nRead [how](docs/how.md#ports).\n", "docs/how.md", "# How\n\n## Ports\n"))
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 
 var kind = FileKind{Name: "recipe", Whole: "a recipe", First: "title, …"}
 
-// All that is wrong comes together, in the order of the file.
+// Example reports all errors at once, in the order of the file.
 func Example() {
 	r := NewReader(FileKind{Name: "recipe", Whole: "a recipe", First: "title, …"})
 	root := Parse(r, "soup.yaml", []byte("titel: soup\nserves: many\n"))
@@ -24,7 +24,7 @@ func Example() {
 	//             ^
 }
 
-// What is written reads the same, and is written the same again.
+// TestWriteReads checks that a written document is read as the same document, and is written the same again.
 func TestWriteReads(t *testing.T) {
 	for _, text := range []string{
 		"a: 1\n", "a: [1, two, 3%]\n", "a: {b: {c: [x, {y: z}]}}\n", "a: \"quoted: text\"\n", "a: \" b\"\n",
@@ -50,7 +50,8 @@ func written(t *testing.T, text string) string {
 	return b.String()
 }
 
-// Defaults appear where they are filled in, and when they are settled in what the map was copied from.
+// TestReadDefault_FillsMissingKeys checks that ReadDefault fills in a missing key and keeps a given value.
+// WriteShared copies the defaults to the original map.
 func TestReadDefault_FillsMissingKeys(t *testing.T) {
 	r := NewReader(kind)
 	root := Parse(r, "x.yaml", []byte("a: {b: 1}\n"))
@@ -72,7 +73,8 @@ func TestReadDefault_FillsMissingKeys(t *testing.T) {
 	}
 }
 
-// What is settled is what all copies had alike; parameters of a name too.
+// TestWriteShared_WritesCommonDefaults checks that WriteShared writes the defaults that all copies had in common,
+// including parameters of named things.
 func TestWriteShared_WritesCommonDefaults(t *testing.T) {
 	root := Parse(NewReader(kind), "x.yaml", []byte("[{b: 1}, x, y, z]\n"))
 	var defaults Defaults
@@ -99,7 +101,7 @@ func TestWriteShared_WritesCommonDefaults(t *testing.T) {
 	}
 }
 
-// TestSortKeys_SortsDeclaredKeysOnly: declared keys are sorted, names of the file are not.
+// TestSortKeys_SortsDeclaredKeysOnly checks that declared keys are sorted, and names of the file are not.
 func TestSortKeys_SortsDeclaredKeysOnly(t *testing.T) {
 	r := NewReader(kind)
 	root := Parse(r, "x.yaml", []byte("{z: {d: 1, c: 2}, y: {b: 1, a: 2}}\n"))

@@ -11,8 +11,8 @@ import (
 	"testing/iotest"
 )
 
-// A path names a regular file: what else it names is refused at once. A pipe that nobody writes into would
-// hold the test for ever.
+// TestOnlyRegularFiles checks that a path to anything but a regular file is refused at once. A pipe without a
+// writer would block the test for ever.
 func TestOnlyRegularFiles(t *testing.T) {
 	dir := t.TempDir()
 	pipe, socket := filepath.Join(dir, "pipe"), filepath.Join(dir, "socket")
@@ -35,7 +35,7 @@ func TestOnlyRegularFiles(t *testing.T) {
 	}
 }
 
-// TestFilesOfTheKernel: files of the kernel are read, also one that a process can wait for (mounts).
+// TestFilesOfTheKernel checks that files of the kernel are read, including a file that supports polling (mounts).
 func TestFilesOfTheKernel(t *testing.T) {
 	for _, name := range []string{"/proc/self/status", "/proc/self/mounts"} {
 		if data, err := ReadFile(name, MaxInput); err != nil || len(data) == 0 {
@@ -44,7 +44,8 @@ func TestFilesOfTheKernel(t *testing.T) {
 	}
 }
 
-// Of a file that is too large nothing is read, and of a stream no more than shows it.
+// TestReadsAreBounded checks that a file that is too large is not read. A stream is read only until it exceeds the
+// limit.
 func TestReadsAreBounded(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(name, []byte("12345"), 0o600); err != nil {
@@ -69,7 +70,7 @@ func TestReadsAreBounded(t *testing.T) {
 	}
 }
 
-// counter is a stream without an end, which counts what is taken of it.
+// counter is an endless stream that counts the bytes that are read.
 type counter struct{ n int }
 
 func (c *counter) Read(p []byte) (int, error) {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestFilesThatWait: a file of the kernel that seems to be a regular one, and waits for more, is given up.
+// TestFilesThatWait checks that a file of the kernel that looks regular, but waits for more data, is an error.
 func TestFilesThatWait(t *testing.T) {
 	if _, err := os.Open("/proc/kmsg"); err != nil {
 		t.Skip(err)

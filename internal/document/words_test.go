@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// Of many errors the first are said, and how many more there are; a long name is shortened in a message.
+// TestMessagesAreCapped checks that the first errors are reported with the number of the others, and that a message
+// shortens a long name.
 func TestMessagesAreCapped(t *testing.T) {
 	words := make([]string, 9000)
 	for i := range words {
@@ -34,7 +35,8 @@ func TestMessagesAreCapped(t *testing.T) {
 	}
 }
 
-// A message of facts keeps each of its lines whole, up to a bound of what a file can make of them.
+// TestFailLines_BoundsMessages checks that a message with several lines keeps each of them, up to a limit for long
+// input.
 func TestFailLines_BoundsMessages(t *testing.T) {
 	r := NewReader(kind)
 	line := strings.Repeat("rank 7 waits for rank 8, ", 12)
@@ -49,7 +51,8 @@ func TestFailLines_BoundsMessages(t *testing.T) {
 	}
 }
 
-// What is not known and what is meant are told apart, or nothing is said to be meant.
+// TestFailUnknown_SuggestsNearestWord checks that a suggestion makes the difference from the unknown word visible,
+// or that there is no suggestion.
 func TestFailUnknown_SuggestsNearestWord(t *testing.T) {
 	for _, x := range []struct{ name, word, known, want string }{
 		{"the same", "client", "client", ""},
@@ -71,7 +74,8 @@ func TestFailUnknown_SuggestsNearestWord(t *testing.T) {
 	}
 }
 
-// What the YAML library takes the square of is refused before it is parsed.
+// TestParse_RejectsQuadraticInput checks that input for which the YAML library needs quadratic time is refused
+// before parsing.
 func TestParse_RejectsQuadraticInput(t *testing.T) {
 	lines := func(n int, format string) string {
 		var b strings.Builder
@@ -105,7 +109,8 @@ func TestParse_RejectsQuadraticInput(t *testing.T) {
 	}
 }
 
-// Of a long choice a message has the words that are most like what stands there, and says how many others there are.
+// TestJoinLikely_KeepsNearestWords checks that a message has the words of a long list that are closest to the given
+// word, and the number of the others.
 func TestJoinLikely_KeepsNearestWords(t *testing.T) {
 	words := []string{"hpcc/fig1", "hpcc/joins", "ncf/reaction", "p4abc/fig4", "p4abc/fig5"}
 	for _, x := range []struct {

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// apart runs what on a thread with a view of its own of all mounts, in which Dir is empty.
+// apart runs a function on a thread with a separate mount namespace, in which Dir is empty.
 func apart(t *testing.T, what func() error) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -45,13 +45,14 @@ func apart(t *testing.T, what func() error) {
 	}
 }
 
-// mounts counts those of a name in this thread's view.
+// mounts returns the number of mounts of a name in this thread's mount namespace.
 func mounts(name string) int {
 	b, _ := os.ReadFile("/proc/thread-self/mountinfo")
 	return strings.Count(string(b), " "+Path(name)+" ")
 }
 
-// A name that was there before ip-netns(8) made Dir a mount of itself lies below that mount, and goes all the same.
+// TestRemoveNamespace_RemovesNameBelowMount checks that a name that existed before ip-netns(8) made Dir a mount
+// point, and so lies below that mount, is removed completely.
 func TestRemoveNamespace_RemovesNameBelowMount(t *testing.T) {
 	apart(t, func() error {
 		if err := os.MkdirAll(Dir, 0o755); err != nil {
@@ -90,7 +91,8 @@ func TestRemoveNamespace_RemovesNameBelowMount(t *testing.T) {
 	})
 }
 
-// A namespace's name is one mount, whoever makes Dir one afterwards.
+// TestCreateNamespace_MountsNameOnce checks that a namespace's name has one mount, even if another program makes
+// Dir a mount point afterwards.
 func TestCreateNamespace_MountsNameOnce(t *testing.T) {
 	apart(t, func() error {
 		if _, err := createNamespace("x"); err != nil {
@@ -112,8 +114,8 @@ func TestCreateNamespace_MountsNameOnce(t *testing.T) {
 	})
 }
 
-// What cannot be removed of a dead lab keeps nobody from removing the rest, nor from beginning: a number of which
-// something is left is passed over.
+// TestRemoveDead_SkipsUnremovableNames checks that remains of a dead lab that cannot be removed do not block the
+// removal of the rest, or the start of a new lab. New labs skip the numbers of such remains.
 func TestRemoveDead_SkipsUnremovableNames(t *testing.T) {
 	apart(t, func() error {
 		if err := os.MkdirAll(Path("weir-1-stays/full"), 0o755); err != nil { // rmdir(2) fails, and so does umount(2)

@@ -20,8 +20,8 @@ import (
 	"weir/internal/testkit"
 )
 
-// router is a namespace of Linux that forwards between two links, whose far ends are in another, and that is a node
-// of IOAM's namespace 87. Its wide data are the counter of a port with 10 Gb/s: 10000 · 10^6.
+// router is a namespace of Linux that forwards between two links, whose far ends are in another namespace. It is a
+// node of IOAM's namespace 87. Its wide data are the counter of a port with 10 Gb/s: 10000 · 10^6.
 const router = `link add h0 netns HOST type veth peer name r0 netns ROUTER
 link add h1 netns HOST type veth peer name r1 netns ROUTER
 -n HOST link set h0 up
@@ -39,9 +39,9 @@ netns exec ROUTER sysctl -qw net.ipv6.conf.r0.ioam6_enabled=1
 netns exec ROUTER sysctl -qw net.ipv6.conf.r0.ioam6_id=5
 netns exec ROUTER sysctl -qw net.ipv6.conf.r1.ioam6_id=6`
 
-// The kernel's own IOAM takes part in our trace: it fills the record behind that of our switch, in its place and by
-// our trace type, and we read it; draft-gafni's bits, which it does not know, it fills as not available; where there is
-// no room it sets the flag that we read.
+// TestKernelIOAM checks that the kernel's own IOAM takes part in Weir's trace. It fills the record after that of
+// Weir's switch, in its place and by the trace type, and Weir reads it. The kernel fills draft-gafni's bits, which
+// it does not support, as not available. Without room it sets the flag that Weir reads.
 func TestKernelIOAM(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("needs root, for namespaces")
@@ -98,7 +98,7 @@ func TestKernelIOAM(t *testing.T) {
 	}
 }
 
-// checkKernel checks the record that the kernel has written.
+// checkKernel checks the record from the kernel.
 func checkKernel(t *testing.T, p *packet.Packet, h *telemetry.Hop, rate unit.Rate) {
 	b := p.Stack()
 	left := int(b[5] & 127)
@@ -114,7 +114,7 @@ func checkKernel(t *testing.T, p *packet.Packet, h *telemetry.Hop, rate unit.Rat
 	}
 }
 
-// throughKernel sends a packet with one record of ours through the router, and returns what comes out.
+// throughKernel sends a packet with one record of Weir through the router, and returns the packet behind it.
 func throughKernel(t *testing.T, host string, f *telemetry.Format) *packet.Packet {
 	t.Helper()
 	book := packet.NewBook()
@@ -139,7 +139,7 @@ func throughKernel(t *testing.T, host string, f *telemetry.Format) *packet.Packe
 	return q
 }
 
-// exchange sends a frame on h0 and parses the datagram to its port that comes in on h1.
+// exchange sends a frame on h0, and parses the datagram to its port that arrives on h1.
 func exchange(frame []byte, book *packet.Book, q *packet.Packet) error {
 	var fds [2]int
 	for i, name := range []string{"h0", "h1"} {

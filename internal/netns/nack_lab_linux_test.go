@@ -22,7 +22,7 @@ import (
 	"weir/internal/testkit/realtime"
 )
 
-// behindNAT is a sender behind a router of Linux that masquerades it, and a receiver.
+// behindNAT has a sender behind a router of Linux that masquerades it, and a receiver.
 const behindNAT = `link add s0 netns SENDER numrxqueues 1 numtxqueues 1 type veth peer name n0 netns NAT
 link add r0 netns RECEIVER numrxqueues 1 numtxqueues 1 type veth peer name n1 netns NAT
 -n SENDER link set s0 up
@@ -43,7 +43,8 @@ netns exec NAT nft add table ip look
 netns exec NAT nft add chain ip look pre { type filter hook forward priority 0 ; }
 netns exec NAT nft add rule ip look pre ct state invalid counter drop`
 
-// forms are ways to write a NACK. The first is ours; the others are what it is not, and why is what Linux does.
+// forms are ways to write a NACK. The first is Weir's form. Linux' reaction to the others is the reason against
+// them.
 var forms = []struct {
 	name string
 	make func(p *packet.Packet)
@@ -62,9 +63,9 @@ var forms = []struct {
 	}},
 }
 
-// A NACK as a switch makes it goes through a masquerading NAT to a Linux sender that transmits, whose addresses
-// and ports the NAT puts in, and does nothing there: it is counted as an old ACK, and otherwise no counter moves
-// that ordinary segments do not move.
+// TestNackThroughNAT checks that a switch's NACK passes a masquerading NAT to a transmitting Linux sender, and that
+// it has no effect there. The NAT puts in the sender's address and port. Linux counts the NACK as an old ACK, and
+// no other counter moves that ordinary segments do not move.
 func TestNackThroughNAT(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("needs root, for namespaces")
@@ -79,7 +80,7 @@ func TestNackThroughNAT(t *testing.T) {
 				if form.name != "Weir" {
 					return
 				}
-				// A host that is late sends a loss probe, whatever comes. It is an answer to NACKs only if it always is.
+				// A host that is late sends a loss probe in any case. It answers NACKs only if it always occurs.
 				if moved["TcpExt TCPLossProbes"] > 0 {
 					t.NoteDisturbed("a loss probe")
 				}
@@ -91,10 +92,10 @@ func TestNackThroughNAT(t *testing.T) {
 	}
 }
 
-// nacks is how many segments are answered by NACKs.
+// nacks is the number of segments that NACKs answer.
 const nacks = 50
 
-// judge says what is wrong with what NACKs of our form did, or nothing.
+// judge describes a wrong effect of Weir's NACKs, or returns "".
 func judge(arrived int, moved map[string]int64) string {
 	if arrived != nacks {
 		return fmt.Sprintf("%d of %d pass the NAT", arrived, nacks)
@@ -164,7 +165,7 @@ func openNAT(t testing.TB) *natted {
 	return w
 }
 
-// dial opens the connection and sends on it, 2 MB/s.
+// dial opens the connection, and sends 2 MB/s on it.
 func (w *natted) dial() error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -207,15 +208,15 @@ func raw(name string, fd *int) error {
 	if err := unix.SetsockoptTimeval(*fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Usec: 300_000}); err != nil {
 		return err
 	}
-	// what comes before anybody reads must not push out what is waited for
+	// Early packets, before the first read, must not push out the expected ones.
 	if err := unix.SetsockoptInt(*fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, 64<<20); err != nil {
 		return err
 	}
 	return unix.Bind(*fd, &unix.SockaddrLinklayer{Protocol: everything, Ifindex: ifi.Index})
 }
 
-// attack answers so many segments that the receiver gets by NACKs, and returns how many of those come to the
-// sender as they were made, and which counters of its namespace and connection have moved, but for ordinary ones.
+// attack answers the given number of the receiver's segments with NACKs. It returns the number of NACKs that reach
+// the sender unchanged, and the counters of its namespace and connection that moved, without the ordinary ones.
 func (w *natted) attack(t testing.TB, nacks int, change func(p *packet.Packet)) (arrived int, moved map[string]int64) {
 	t.Helper()
 	await.AwaitCondition(t, "the end of slow start", func() bool { return w.counters(t)["Tcp OutSegs"] > 400 })
@@ -256,15 +257,15 @@ func (w *natted) attack(t testing.TB, nacks int, change func(p *packet.Packet)) 
 	return arrived, moved
 }
 
-// ordinary are counters that a transfer moves, and a host whose processes are late.
+// ordinary are counters that a transfer moves, also on a host whose processes are late.
 var ordinary = map[string]bool{"TcpExt TCPHPAcks": true, "TcpExt TCPPureAcks": true, "TcpExt TCPHPHits": true,
 	"TcpExt TCPDelivered": true, "TcpExt TCPOrigDataSent": true, "TcpExt TCPAutoCorking": true, "Tcp InSegs": true,
 	"Tcp OutSegs": true, "TcpExt TCPBacklogCoalesce": true, "TcpExt TCPAckCompressed": true,
 	"TcpExt TCPFromZeroWindowAdv": true, "TcpExt TCPToZeroWindowAdv": true, "TcpExt TCPWantZeroWindowAdv": true,
 	"TcpExt TCPRcvCoalesce": true}
 
-// comes reports whether a NACK comes to the sender's port as it was made, but for the address and the port of the
-// sender, with the right checksums.
+// comes reports whether a NACK arrives at the sender's port with right checksums, unchanged except for the address
+// and the port of the sender.
 func (w *natted) comes(b []byte, made *packet.Packet, want *packet.Notification) bool {
 	for until := time.Now().Add(100 * time.Millisecond); time.Now().Before(until); {
 		n, err := unix.Read(w.fds[0], b)
@@ -282,7 +283,7 @@ func (w *natted) comes(b []byte, made *packet.Packet, want *packet.Notification)
 	return false
 }
 
-// counters are those of the sender's namespace and of its connection.
+// counters returns the counters of the sender's namespace and of its connection.
 func (w *natted) counters(t testing.TB) map[string]int64 {
 	t.Helper()
 	all := map[string]int64{}

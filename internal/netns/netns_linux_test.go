@@ -22,7 +22,8 @@ func TestIsLabName_RejectsForeignNames(t *testing.T) {
 	}
 }
 
-// A record names the namespaces of its lab, also where it was cut short; names that no lab has are left out.
+// TestParseRecord checks that a record lists the namespaces of its lab, even if it was cut short. Names that cannot
+// belong to a lab are skipped.
 func TestParseRecord(t *testing.T) {
 	for _, x := range []struct {
 		name, text string
@@ -46,7 +47,8 @@ func TestParseRecord(t *testing.T) {
 	}
 }
 
-// A record is leased by one at a time, and a dead lab's lock is free. A record that was removed meanwhile is none.
+// TestLockRecord_IsExclusive checks that a record has one holder at a time, and that a dead lab's lock is free. A
+// removed record is no longer valid, and its name can be locked again.
 func TestLockRecord_IsExclusive(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lab-1")
 	first, err := lockRecord(path)

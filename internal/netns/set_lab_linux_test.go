@@ -30,7 +30,8 @@ func newSet(t *testing.T) *Set {
 	return s
 }
 
-// Two sets have names of their own; what is done in a namespace stays there.
+// TestSet_KeepsNamespacesApart checks that two sets have separate names, and that work in a namespace stays there.
+// It also checks that Close removes a set's namespaces, and that a cleanup keeps those of a living lab.
 func TestSet_KeepsNamespacesApart(t *testing.T) {
 	a, b := newSet(t), newSet(t)
 	if a.ID == b.ID {
@@ -85,8 +86,8 @@ func TestSet_KeepsNamespacesApart(t *testing.T) {
 	}
 }
 
-// A record is believed only as far as it is one of ours: names that others have made anew
-// since, names that could not be ours, and damage are passed over.
+// TestRemoveDead_TrustsOwnRecordsOnly checks that a record removes only namespaces of its own lab. It skips names
+// that another program has created again since, names that cannot belong to a lab, and damaged lines.
 func TestRemoveDead_TrustsOwnRecordsOnly(t *testing.T) {
 	s := newSet(t)
 	if err := s.Add("x"); errors.Is(err, unix.EPERM) {
@@ -121,8 +122,8 @@ func TestRemoveDead_TrustsOwnRecordsOnly(t *testing.T) {
 			t.Errorf("%q: removed %v, %v", x.text, removed, err)
 		}
 	}
-	// A lab that died while it made one; and what outlives a restart of the machine, or is
-	// something else by now.
+	// These are a namespace whose lab died during its creation, a bare file after a restart of the machine, and a file
+	// with other content.
 	if err := s.Add("half"); err != nil {
 		t.Fatal(err)
 	}

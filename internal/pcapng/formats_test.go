@@ -19,7 +19,7 @@ import (
 	"weir/papers/p4abc"
 )
 
-// traced is HPCC over three switches, with telemetry in a format.
+// traced has HPCC over three switches, with telemetry in a given format.
 const traced = `title: a trace
 duration: 1ms
 mtu: 1000 B payload
@@ -59,7 +59,7 @@ func traceOf(t *testing.T, format, transport, version string) (*files, *telemetr
 	return f, &x
 }
 
-// parsed reads a record's frame, of which the payload may be missing.
+// parsed parses a record's frame, which may lack its payload.
 func parsed(t *testing.T, r *trace.Record) *packet.Packet {
 	t.Helper()
 	frame := append(append([]byte(nil), r.Frame...), make([]byte, r.Size-int64(len(r.Frame)))...)
@@ -74,8 +74,8 @@ func parsed(t *testing.T, r *trace.Record) *packet.Packet {
 	return p
 }
 
-// queuePairs is RDMA of both kinds of recovery, over IPv4 and IPv6, of one packet and of many, with losses, marks and
-// CNPs of receivers and switches, and last packets that are padded.
+// queuePairs has RDMA with both kinds of recovery, over IPv4 and IPv6, with one packet or many. There are losses,
+// marks, CNPs of receivers and switches, and padded last packets.
 const queuePairs = `title: queue pairs
 duration: 3ms
 mtu: 1001 B payload
@@ -107,7 +107,7 @@ func queuePairFiles(t *testing.T) *files {
 	})
 }
 
-// sameByDissector reads the file as weir trace does.
+// sameByDissector parses the file as weir trace does, and compares the packets with the transmitted ones.
 func sameByDissector(t *testing.T, f *files) {
 	want := f.transmitted()
 	n := 0
@@ -124,7 +124,8 @@ func sameByDissector(t *testing.T, f *files) {
 	}
 }
 
-// weir trace reads RDMA and IOAM as they happened.
+// TestDissect_ReadsRDMAAndIOAM checks that the dissector of weir trace finds the transmitted packets of RDMA and
+// IOAM.
 func TestDissect_ReadsRDMAAndIOAM(t *testing.T) {
 	sameByDissector(t, queuePairFiles(t))
 	for _, format := range []string{"ioam", "ioam, sojourn: on", "ioam-gafni"} {
@@ -133,8 +134,8 @@ func TestDissect_ReadsRDMAAndIOAM(t *testing.T) {
 	}
 }
 
-// weir trace reads what happened, whatever the telemetry between transport and payload; and frames of all formats are
-// as long as the simulator counts.
+// TestTracedFormats checks that weir trace finds the transmitted packets with any format of telemetry between
+// transport and payload. Frames of all formats are as long as the simulator counts.
 func TestTracedFormats(t *testing.T) {
 	for _, x := range []struct{ format, transport, version string }{
 		{"int-md", "rdma", "4"}, {"int-md", "tcp", "6"}, {"ifa-ext", "rdma", "6"},

@@ -36,7 +36,7 @@ func captureRuns(t testing.TB, patterns ...string) *files {
 	})
 }
 
-// capture carries out a run into a pcapng file.
+// capture runs an experiment into a pcapng file.
 func capture(t testing.TB, run func(func(ports []string) []trace.Sink) []trace.Record) *files {
 	t.Helper()
 	f := &files{}
@@ -55,7 +55,7 @@ func capture(t testing.TB, run func(func(ports []string) []trace.Sink) []trace.R
 	return f
 }
 
-// transmitted are the records that a pcapng file has.
+// transmitted returns the records that a pcapng file has.
 func (f *files) transmitted() []trace.Record {
 	var out []trace.Record
 	for _, r := range f.records {
@@ -66,7 +66,7 @@ func (f *files) transmitted() []trace.Record {
 	return out
 }
 
-// interfaceName is where a record is in a pcapng file.
+// interfaceName returns the interface of a record in a pcapng file.
 func interfaceName(r *trace.Record) string {
 	if r.Kind == trace.Drop {
 		return r.Port + " drops"
@@ -74,8 +74,8 @@ func interfaceName(r *trace.Record) string {
 	return r.Port
 }
 
-// What pcapgo reads of the file is what happened: interfaces by port, nanoseconds,
-// frames whose headers have the events' numbers, the frames' whole length.
+// TestWriter_FramesMatchEvents checks that pcapgo reads the events from the file: interfaces by port, nanoseconds,
+// frames whose headers have the events' numbers, and the frames' full lengths.
 func TestWriter_FramesMatchEvents(t *testing.T) {
 	f := captureRuns(t, "*")
 	want := f.transmitted()
@@ -128,7 +128,7 @@ func TestWriter_FramesMatchEvents(t *testing.T) {
 	}
 }
 
-// The same run gives the same bytes, with nothing of the machine in them.
+// TestSameBytes checks that the same run gives the same bytes, without any information about the machine.
 func TestSameBytes(t *testing.T) {
 	a, b := captureRuns(t, "*"), captureRuns(t, "*")
 	if !bytes.Equal(a.pcapng.Bytes(), b.pcapng.Bytes()) {
@@ -143,7 +143,7 @@ func TestSameBytes(t *testing.T) {
 	}
 }
 
-// other writes a pcapng file as capture tools do: epoch times, another link type.
+// other writes a pcapng file as capture tools do: epoch times, and another link type.
 func other(link layers.LinkType, times []time.Time, frames ...[]byte) []byte {
 	var b bytes.Buffer
 	w, _ := pcapgo.NewNgWriterInterface(&b, pcapgo.NgInterface{Name: "Ethernet 2", LinkType: link},
@@ -156,8 +156,8 @@ func other(link layers.LinkType, times []time.Time, frames ...[]byte) []byte {
 	return b.Bytes()
 }
 
-// Files of others: times of a clock count from the first packet; names are one
-// word; what is not IP has no addresses.
+// TestRead_AcceptsForeignFiles checks files of other programs. Epoch times count from the first packet, an
+// interface's name becomes one word, and frames without IP have no addresses.
 func TestRead_AcceptsForeignFiles(t *testing.T) {
 	ip, _ := packet.AppendIPv4(nil, addr("192.0.2.1"), addr("192.0.2.2"), 17, 0, 64, 1008)
 	ip = append(ip, 0, 53, 4, 0, 3, 240, 0, 0)
@@ -193,7 +193,7 @@ func TestRead_AcceptsForeignFiles(t *testing.T) {
 	}
 }
 
-// TestSimplePacket: a simple packet block has no time stamp and no interface but the first.
+// TestSimplePacket checks that a simple packet block has no timestamp, and belongs to the first interface.
 func TestSimplePacket(t *testing.T) {
 	var b bytes.Buffer
 	w, _ := pcapgo.NewNgWriterInterface(&b, pcapgo.NgInterface{LinkType: layers.LinkTypeEthernet},
@@ -212,7 +212,7 @@ func TestSimplePacket(t *testing.T) {
 	}
 }
 
-// little is a trace of few packets, for fuzzing.
+// little returns a trace of few packets, for fuzzing.
 func little() []byte {
 	var b bytes.Buffer
 	p, _ := pcapng.NewWriter(&b, []string{"a->s"})
@@ -240,7 +240,8 @@ func little() []byte {
 	return b.Bytes()
 }
 
-// No file makes the reader panic, and what it gives can be written as text.
+// FuzzRead_GivesWritableRecords checks that no file makes the reader panic, and that its records can be written as
+// text.
 func FuzzRead_GivesWritableRecords(f *testing.F) {
 	f.Add(little())
 	f.Add(other(layers.LinkTypeRaw, []time.Time{time.Unix(1e9, 0)}, []byte{0x45, 0, 0, 20}))

@@ -21,8 +21,8 @@ var traceFields = []string{"ipv6.opt.type", "ipv6.opt.ioam.opt_type", "ipv6.opt.
 	"ipv6.opt.ioam.trace.node.undefined", "ipv6.opt.ioam.trace.invalid_nodelen", "ipv6.opt.ioam.trace.invalid_remlen",
 	"ipv6.opt.ioam.trace.invalid_type"}
 
-// tshark dissects IOAM in the hop-by-hop options of a traced run, and shows each field as switches wrote it; it finds
-// nothing malformed. draft-gafni's bits are undefined to it, in their place.
+// TestTsharkIOAM checks that tshark dissects IOAM in the hop-by-hop options of a traced run, and shows each field
+// as switches wrote it, without malformed packets. draft-gafni's bits are undefined for tshark, in their place.
 func TestTsharkIOAM(t *testing.T) {
 	needTshark(t)
 	for _, format := range []string{"ioam", "ioam, sojourn: on", "ioam-gafni"} {
@@ -40,7 +40,7 @@ func TestTsharkIOAM(t *testing.T) {
 	}
 }
 
-// checkTrace compares what tshark shows of a packet with its records, and returns how many there are.
+// checkTrace compares tshark's fields of a packet with its records, and returns the number of records.
 func checkTrace(t *testing.T, x *telemetry.Format, p *packet.Packet, got map[string]string) int {
 	t.Helper()
 	var r telemetry.Records
@@ -103,7 +103,7 @@ func checkTrace(t *testing.T, x *telemetry.Format, p *packet.Packet, got map[str
 	return r.Len()
 }
 
-// number is a number in decimal, whatever tshark's form.
+// number returns a number in decimal, from any of tshark's notations.
 func number(s string) string {
 	v, err := strconv.ParseUint(s, 0, 64)
 	if err != nil {

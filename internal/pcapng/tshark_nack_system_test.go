@@ -15,7 +15,7 @@ import (
 	"weir/papers/p4abc"
 )
 
-// nacked is an incast of TCP, over IPv4 and IPv6, of whose packets switches make NACKs.
+// nacked is an incast of TCP, over IPv4 and IPv6. Switches make NACKs of its packets.
 const nacked = `title: NACKs
 duration: 20ms
 topology:
@@ -43,9 +43,9 @@ func nackFiles(t *testing.T, form, signed string) *files {
 	})
 }
 
-// tshark takes a NACK in a TCP option for a pure ACK of the flow, with time stamps and an option for experiments of
-// our identifier: the checksum is right, nothing is malformed, and its analysis finds no duplicate ACK. As an
-// extension a NACK is no segment of TCP over IPv4, and one over IPv6.
+// TestTsharkNack checks that tshark accepts a NACK in a TCP option as a pure ACK of the flow, with timestamps and
+// an experimental option with Weir's identifier. The checksum is right, no packet is malformed, and its analysis
+// finds no duplicate ACK. As an extension, a NACK is no segment of TCP over IPv4, and is one over IPv6.
 func TestTsharkNack(t *testing.T) {
 	needTshark(t)
 	for _, form := range []string{"tcp_option", "extension"} {
@@ -58,7 +58,7 @@ func TestTsharkNack(t *testing.T) {
 	}
 }
 
-// checkNacks compares what tshark reads of NACKs with the events.
+// checkNacks compares tshark's fields of NACKs with the events.
 func checkNacks(t *testing.T, want []trace.Record, file string, option, signed bool) {
 	names := []string{"tcp.flags", "tcp.len", "tcp.option_kind", "tcp.options.experimental.exid", "tcp.checksum.status",
 		"tcp.analysis.duplicate_ack", "tcp.srcport", "tcp.dstport", "tcp.window_size_value", "ip.proto",

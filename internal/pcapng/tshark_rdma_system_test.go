@@ -10,7 +10,7 @@ import (
 	"weir/core/trace"
 )
 
-// opcode is what tshark shows of a packet.
+// opcode returns the opcode that tshark should show for a packet.
 func opcode(r *trace.Record, first, last bool) string {
 	switch {
 	case r.Packet == packet.Notice:
@@ -27,15 +27,15 @@ func opcode(r *trace.Record, first, last bool) string {
 	return "7"
 }
 
-// tshark names what it sees RoCEv2 (InfiniBand), reads opcodes, packet sequence numbers, queue pairs, messages and
-// acknowledgements as they happened, and finds nothing malformed.
+// TestTsharkRDMA checks that tshark identifies the packets as RoCEv2 (InfiniBand). Opcodes, packet sequence
+// numbers, queue pairs, messages and acknowledgements agree with the events, and no packet is malformed.
 func TestTsharkRDMA(t *testing.T) {
 	needTshark(t)
 	f := queuePairFiles(t)
 	checkQueuePairs(t, f.transmitted(), faultless(t, f, undecoded))
 }
 
-// checkQueuePairs compares what tshark reads with the events.
+// checkQueuePairs compares tshark's fields with the events.
 func checkQueuePairs(t *testing.T, want []trace.Record, file string) {
 	names := []string{"_ws.col.Protocol", "infiniband.bth.opcode", "infiniband.bth.psn", "infiniband.bth.destqp",
 		"infiniband.bth.padcnt", "infiniband.bth.p_key", "udp.dstport", "udp.srcport", "infiniband.reth.dmalen",

@@ -17,8 +17,8 @@ import (
 	"weir/internal/testkit"
 )
 
-// tshark runs Wireshark's dissectors over the file and returns what they print. They
-// take the payload for nobody's: it is zero, and Weir's ports are no protocol's.
+// tshark runs Wireshark's dissectors over the file and returns their output. The dissectors do not decode the
+// payload: it is zero, and Weir's ports belong to no protocol.
 func tshark(t *testing.T, file string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command("tshark", append([]string{"-r", file, "-n", "-o", "ip.check_checksum:TRUE", "-o",
@@ -37,14 +37,14 @@ func tshark(t *testing.T, file string, args ...string) string {
 	return out.String()
 }
 
-// needTshark skips a test where it is not installed.
+// needTshark skips the test if tshark is not installed.
 func needTshark(t *testing.T) {
 	t.Helper()
 	testkit.RequireProgram(t, "tshark", "tshark")
 }
 
-// faultless writes a run's file, in which tshark finds nothing malformed, no violation of a
-// protocol, no wrong checksum, and nothing of what more names, in tshark's language.
+// faultless writes a run's file. It checks that tshark finds no malformed packet, no violation of a protocol, no
+// wrong checksum, and no match of the filters in more.
 func faultless(t *testing.T, f *files, more ...string) (file string) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "run.pcapng")
@@ -61,8 +61,7 @@ func faultless(t *testing.T, f *files, more ...string) (file string) {
 
 const undecoded = `_ws.expert.group == "Undecoded"`
 
-// dissections returns what tshark shows of each packet, of which there are so many: lines, and the
-// fields in them by name.
+// dissections returns tshark's output for the given number of packets: lines, and the fields in them by name.
 func dissections(t *testing.T, file string, names []string, packets int) (lines []string, fields []map[string]string) {
 	t.Helper()
 	args := []string{"-T", "fields", "-E", "separator=|"}
@@ -83,14 +82,14 @@ func dissections(t *testing.T, file string, names []string, packets int) (lines 
 	return lines, fields
 }
 
-// Wireshark's tshark opens the pcapng of a TCP run without complaint, finds nothing
-// malformed and no bad checksum, and reads the events' times, lengths, addresses,
-// sequence numbers and flags.
+// TestWriter_PassesTshark checks that Wireshark's tshark opens the pcapng of a TCP run without complaint, and finds
+// no malformed packet and no bad checksum. It reads the events' times, lengths, addresses, sequence numbers and
+// flags.
 func TestWriter_PassesTshark(t *testing.T) {
 	needTshark(t)
 	f := captureRuns(t, "*")
 	file := faultless(t, f, "_ws.unreassembled", undecoded)
-	// the filter above is one that finds: TCP's analysis has something to say
+	// the filters above can match: TCP's analysis does give expert information
 	if tshark(t, file, "-Y", "_ws.expert.group == \"Sequence\"") == "" {
 		t.Error("tshark has no expert information at all")
 	}
@@ -103,12 +102,12 @@ func TestWriter_PassesTshark(t *testing.T) {
 	checkFields(t, f.transmitted(), file)
 }
 
-// fields are what tshark prints of each packet.
+// fields are the fields that tshark prints for each packet.
 var fields = []string{"frame.interface_name", "frame.time_epoch", "frame.len", "frame.cap_len", "eth.type", "ip.src",
 	"ipv6.src", "ip.proto", "ip.dsfield", "ipv6.tclass", "tcp.srcport", "tcp.dstport", "tcp.seq_raw", "tcp.ack_raw",
 	"tcp.flags", "tcp.len", "udp.srcport", "udp.length", "frame.comment"}
 
-// checkFields compares what tshark reads in the file with the events.
+// checkFields compares tshark's fields of the file with the events.
 func checkFields(t *testing.T, want []trace.Record, file string) {
 	_, got := dissections(t, file, fields, len(want))
 	v6, tcp, comments := 0, 0, 0
@@ -133,7 +132,7 @@ func checkFields(t *testing.T, want []trace.Record, file string) {
 	}
 }
 
-// dissected is a packet as tshark reads it.
+// dissected is a packet with tshark's fields.
 type dissected struct {
 	t      *testing.T
 	number int

@@ -13,7 +13,7 @@ import (
 	"weir/internal/testkit"
 )
 
-// git archive fills in the stamp.
+// TestArchiveHasStamp checks that git archive fills in the commit and the day of the stamp.
 func TestArchiveHasStamp(t *testing.T) {
 	testkit.RequireProgram(t, "git", "git")
 	dir := t.TempDir()

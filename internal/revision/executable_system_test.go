@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestExecutable_IsSameForCopies checks that a copy of a program is the same program, also with bytes behind its end,
-// and that a program whose file is replaced while it runs stays what it was.
+// TestExecutable_IsSameForCopies checks that a copy of a program is the same program, also with bytes after its
+// end. A program whose file is replaced while it runs keeps its identity.
 func TestExecutable_IsSameForCopies(t *testing.T) {
 	if os.Getenv("WEIR_TEST_REVISION") != "" {
 		if path, err := os.Executable(); err == nil && os.Getenv("WEIR_TEST_REVISION") == "replace" {
@@ -48,7 +48,7 @@ func write(t *testing.T, name string, program []byte) {
 	}
 }
 
-// executableOf returns what a copy of this program prints as Executable.
+// executableOf returns the Executable that a copy of this program prints.
 func executableOf(t *testing.T, program, mode string) string {
 	t.Helper()
 	c := exec.Command(program, "-test.run=^TestExecutable_IsSameForCopies$")

@@ -74,7 +74,7 @@ func rawFile(offset int, id string) []byte {
 	return append(bytes.Repeat([]byte{0xcf}, offset), "\xff Go build ID: \""+id+"\"\n \xff\xcc\xcc"...)
 }
 
-// TestBuildID checks the build ID of files of each format, and the whole file's digest where a file has none.
+// TestBuildID checks the build ID of files of each format, and the whole file's digest for a file without one.
 func TestBuildID(t *testing.T) {
 	le, be := byteOrder(binary.LittleEndian), byteOrder(binary.BigEndian)
 	gnu := func(order byteOrder) []byte { return note(order, "GNU\x00", 3, "twenty bytes of GNU.") }

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// built is what Go says of a program whose sources were committed.
+// built returns Go's build information of a program with committed sources, with some settings changed.
 func built(change ...debug.BuildSetting) *debug.BuildInfo {
 	settings := map[string]string{"GOOS": "linux", "GOARCH": "amd64", "GOAMD64": "v1", "CGO_ENABLED": "1",
 		"vcs.revision": "1234567890abcdef1234", "vcs.modified": "false", "-trimpath": "true"}
@@ -26,13 +26,14 @@ func set(key, value string) debug.BuildSetting { return debug.BuildSetting{Key: 
 
 const digest = "feedfeedfeedfeedfeed"
 
-// withoutBuildID identifies an executable that has no build ID, and withBuildID one that has.
+// withoutBuildID identifies an executable without a build ID, and withBuildID one with a build ID.
 func withoutBuildID() (build, hash string) { return "", digest }
 func withBuildID() (build, hash string)    { return digest, "" }
 
 func revisionOf(info *debug.BuildInfo) Revision { return newRevision(info, withoutBuildID) }
 
-// What decides the bytes that a program computes is in its revision, and nothing else.
+// TestRevisionOf_HasWhatDecidesBytes checks that a revision has exactly the settings that decide the bytes that a
+// program computes.
 func TestRevisionOf_HasWhatDecidesBytes(t *testing.T) {
 	const clean = "weir/cmd/weir commit:1234567890abcdef1234 go1.26.8 linux/amd64 GOAMD64=v1"
 	const changed = "weir/cmd/weir sha256:feedfeedfeedfeedfeed go1.26.8 linux/amd64 GOAMD64=v1"
@@ -104,7 +105,8 @@ func TestCompare_NamesDifferences(t *testing.T) {
 	}
 }
 
-// What is no revision is refused, and JSON has the line.
+// TestParse_RejectsMalformedLines checks that malformed lines are refused, that a revision is read back from its
+// line, and that JSON has the line.
 func TestParse_RejectsMalformedLines(t *testing.T) {
 	for _, bad := range []string{"", " ", "weir", "a commit:b c", "a b c d/e",
 		"a tag:b c d/e", "a build: c d/e", "a commit: c d/e",
@@ -130,7 +132,7 @@ func TestParse_RejectsMalformedLines(t *testing.T) {
 	}
 }
 
-// FuzzParse_RoundTripsOneLine looks for lines that are read as something that is written otherwise, or break the line.
+// FuzzParse_RoundTripsOneLine checks that an accepted line is written back unchanged, as a single line.
 func FuzzParse_RoundTripsOneLine(f *testing.F) {
 	f.Add(revisionOf(built()).String())
 	f.Add(revisionOf(built(set("vcs.modified", "true"), set("-gcflags", "all=-N -l"))).String())

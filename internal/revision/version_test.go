@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// The version is the commit, the module's version or the archive's stamp; of anything else the SHA-256 of the
-// executable.
+// TestVersionOf_PrefersCommitToDigest checks that the version is the commit, the module's version or the archive's
+// stamp. Any other program has the SHA-256 of its executable.
 func TestVersionOf_PrefersCommitToDigest(t *testing.T) {
 	const commit = "1234567890abcdef1234567890abcdef12345678"
 	const stamped = commit + " 2026-11-26\n"
@@ -71,7 +71,8 @@ func TestOwnCommit(t *testing.T) {
 	}
 }
 
-// TestStamp_IsCommitOrFormat: the stamp is a commit in an archive, and the format of git archive in a clone.
+// TestStamp_IsCommitOrFormat checks that the stamp is a commit in an archive, and the format of git archive in a
+// clone.
 func TestStamp_IsCommitOrFormat(t *testing.T) {
 	if isHash(strings.Fields(stamp)[0]) == strings.HasPrefix(stamp, "$Format:") {
 		t.Errorf("the stamp is %q", stamp)
@@ -88,7 +89,7 @@ func TestNameOf_FollowsMainPackage(t *testing.T) {
 	}
 }
 
-// TestFolderKey_DiffersByProgram: programs that may compute other bytes have other keys.
+// TestFolderKey_DiffersByProgram checks that programs that may compute other bytes have other keys.
 func TestFolderKey_DiffersByProgram(t *testing.T) {
 	keys := map[string]string{}
 	for name, r := range map[string]Revision{"clean": revisionOf(built()),

@@ -16,8 +16,8 @@ import (
 	"weir/internal/rtnl"
 )
 
-// pair makes two interfaces that are joined, a and b with 1500 bytes of MTU, in a
-// namespace of its own, and runs what there.
+// pair makes two interfaces that are joined, a and b with an MTU of 1500 bytes, in a separate namespace. It runs a
+// function there.
 func pair(t *testing.T, what func() error) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -82,8 +82,9 @@ func frame(n int, tag byte) []byte {
 	return f
 }
 
-// Frames go through with their bytes, in order, with a stamp of now; the socket does not see what it sent; what is
-// too long is counted and passed over; what finds no room is counted by the kernel.
+// TestRing_CarriesFramesInOrder checks that frames arrive unchanged, in order, with a current timestamp, and that a
+// socket does not receive the frames that it sent. Frames that are too long are counted and skipped. The kernel
+// counts frames that find the ring full.
 func TestRing_CarriesFramesInOrder(t *testing.T) {
 	pair(t, func() error {
 		a, err := ring.Open(ring.Config{Interface: "a", MaxFrame: 9014, Rx: 8, Tx: 64})
@@ -157,8 +158,8 @@ func TestRing_CarriesFramesInOrder(t *testing.T) {
 	})
 }
 
-// As many frames wait for Flush as was asked for; those that the interface's MTU does not
-// allow are counted, and the others leave in their order; with the interface down all stay.
+// TestFlush_CountsFramesAboveMTU checks that the configured number of frames can wait for Flush. Frames above the
+// interface's MTU are counted, and the others are sent in order. With the interface down, all frames stay.
 func TestFlush_CountsFramesAboveMTU(t *testing.T) {
 	pair(t, func() error {
 		a, err := ring.Open(ring.Config{Interface: "a", MaxFrame: 9100, Rx: 8, Tx: 5})
@@ -202,7 +203,7 @@ func TestFlush_CountsFramesAboveMTU(t *testing.T) {
 	})
 }
 
-// flushDown sets a's interface down and up again: what waits stays meanwhile, and Drop gives it up.
+// flushDown sets a's interface down and up again. Waiting frames stay meanwhile, and Drop discards them.
 func flushDown(t *testing.T, a, b *ring.Socket) error {
 	a.Put(frame(60, 1))
 	c, err := rtnl.Open()
@@ -254,8 +255,8 @@ func flushDown(t *testing.T, a, b *ring.Socket) error {
 	return nil
 }
 
-// With checksum offload on, a kernel's datagrams come without a checksum: they are
-// counted, and not passed on.
+// TestPartialChecksum checks that a kernel's datagrams without a checksum, which checksum offload causes, are
+// counted and not passed on.
 func TestPartialChecksum(t *testing.T) {
 	pair(t, func() error {
 		b, err := ring.Open(ring.Config{Interface: "b", MaxFrame: 9014, Rx: 32, Tx: 8})
@@ -263,9 +264,8 @@ func TestPartialChecksum(t *testing.T) {
 			return err
 		}
 		defer b.Close()
-		// What a kernel with the offload on sends, a packet socket can ask for as well: a
-		// header before the frame says where the checksum has to be filled in
-		// (PACKET_VNET_HDR, struct virtio_net_hdr with VIRTIO_NET_HDR_F_NEEDS_CSUM).
+		// A packet socket can send the same frames as a kernel with the offload on: a header before the frame has the
+		// place of the checksum to fill in (PACKET_VNET_HDR, struct virtio_net_hdr with VIRTIO_NET_HDR_F_NEEDS_CSUM).
 		fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0)
 		if err != nil {
 			return err
@@ -305,7 +305,7 @@ func TestPartialChecksum(t *testing.T) {
 	})
 }
 
-// TestOpenRefuses: rings of impossible sizes and interfaces that are not there are errors.
+// TestOpenRefuses checks that impossible ring sizes and missing interfaces are errors.
 func TestOpenRefuses(t *testing.T) {
 	if _, err := ring.Open(ring.Config{Interface: "weir-none", MaxFrame: 1514, Rx: 8, Tx: 8}); !errors.Is(err,
 		unix.ENODEV) {
@@ -316,9 +316,9 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// The kernel takes the outer tag out of frames that come in. With Tags it is in its place
-// again, whatever it says, and a full frame may have one of 802.1Q when it leaves; without,
-// such frames are counted. A socket that was opened elsewhere goes on with its rings.
+// TestRing_RestoresOuterTags checks that a socket with Tags restores the outer tag that the kernel removes from
+// arriving frames, for any tag. A full frame may carry one 802.1Q tag when it is sent. Without Tags, tagged frames
+// are counted. A socket that another process opened continues with its rings.
 func TestRing_RestoresOuterTags(t *testing.T) {
 	pair(t, func() error {
 		c := ring.Config{Interface: "a", MaxFrame: 1514, Rx: 32, Tx: 32, Tags: true}

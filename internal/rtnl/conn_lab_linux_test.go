@@ -19,7 +19,7 @@ import (
 	"weir/internal/netns"
 )
 
-// inNamespace runs a function with a connection on a thread in a network namespace of its own.
+// inNamespace runs a function with a connection on a thread in a separate network namespace.
 func inNamespace(t *testing.T, what func(c *Conn) error) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -52,8 +52,8 @@ func inNamespace(t *testing.T, what func(c *Conn) error) {
 	}
 }
 
-// TestWordsOfErrors: a kernel's error has its words (NETLINK_EXT_ACK), and another request on the connection succeeds
-// afterwards.
+// TestWordsOfErrors checks that a kernel's error has its text (NETLINK_EXT_ACK), and that another request on the
+// connection succeeds afterwards.
 func TestWordsOfErrors(t *testing.T) {
 	inNamespace(t, func(c *Conn) error {
 		r := newLinkRequest(unix.RTM_NEWLINK, unix.NLM_F_CREATE|unix.NLM_F_EXCL, 0)
@@ -77,7 +77,8 @@ func TestWordsOfErrors(t *testing.T) {
 	})
 }
 
-// The kernel has what the requests say, as the library reads it.
+// TestSetUp checks that the kernel applies the requests: an independent library reads the routes and the filter
+// back.
 func TestSetUp(t *testing.T) {
 	inNamespace(t, func(c *Conn) error {
 		here, err := os.Open("/proc/thread-self/ns/net")
@@ -163,7 +164,7 @@ func checkRoutes(index int) error {
 	return nil
 }
 
-// checkFilter compares the filter of an interface with that of TestSetUp.
+// checkFilter compares the filter of an interface with the one of TestSetUp.
 func checkFilter(index int) error {
 	all, err := netlink.QdiscList(&netlink.Device{LinkAttrs: netlink.LinkAttrs{Index: index}})
 	if err != nil {

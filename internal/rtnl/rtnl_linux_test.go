@@ -23,7 +23,8 @@ func serialized(r *nl.NetlinkRequest) string {
 	return hex.EncodeToString(b)
 }
 
-// TestRouteRequest: a route with metrics by hand, from linux/rtnetlink.h: rtmsg, prefix, interface, metrics.
+// TestRouteRequest checks a route with metrics against bytes written by hand, from linux/rtnetlink.h: rtmsg,
+// prefix, interface, metrics.
 func TestRouteRequest(t *testing.T) {
 	if ne.Uint16([]byte{1, 0}) != 1 {
 		t.Skip("written for little-endian machines") //weir:impure the expected bytes are little-endian
@@ -56,7 +57,7 @@ func TestRouteRequest(t *testing.T) {
 	}
 }
 
-// Nothing that comes in makes the parsers panic.
+// FuzzParseInterface_NeverPanics checks that no message makes the parsers panic.
 func FuzzParseInterface_NeverPanics(f *testing.F) {
 	f.Add(about(unix.RTM_NEWLINK, 0, 7, unix.IFF_UP))
 	f.Add(bytes.Repeat([]byte{0xff}, 40))
@@ -67,7 +68,7 @@ func FuzzParseInterface_NeverPanics(f *testing.F) {
 	})
 }
 
-// about is a message of the kernel about an interface.
+// about returns a message of the kernel about an interface.
 func about(kind int, family byte, index int, flags uint32) []byte {
 	fixed := newIfInfo(index, flags, 0)
 	fixed.Family = family
@@ -76,8 +77,9 @@ func about(kind int, family byte, index int, flags uint32) []byte {
 	return r.Serialize()
 }
 
-// An interface carries frames when it is up and what is below it, too (netdevice(7): IFF_UP, IFF_LOWER_UP). What has
-// gone carries none, and what a bridge says of its ports is not about the ports' own state.
+// TestParseLinkChanges_ReportsCarrier checks that an interface has a carrier when it and the layer below it are up
+// (netdevice(7): IFF_UP, IFF_LOWER_UP). A removed interface has none, and a bridge's messages about its ports do
+// not describe the ports' own state.
 func TestParseLinkChanges_ReportsCarrier(t *testing.T) {
 	b := bytes.Join([][]byte{
 		about(unix.RTM_NEWLINK, 0, 7, unix.IFF_UP|unix.IFF_RUNNING|unix.IFF_LOWER_UP),
@@ -101,8 +103,8 @@ func TestParseLinkChanges_ReportsCarrier(t *testing.T) {
 	}
 }
 
-// TestLimitRequest: a token bucket filter by hand, from linux/rtnetlink.h and linux/pkt_sched.h: tcmsg, kind, struct
-// tc_tbf_qopt, a rate above 32 bits, the burst in bytes.
+// TestLimitRequest checks a token bucket filter against bytes written by hand, from linux/rtnetlink.h and
+// linux/pkt_sched.h: tcmsg, kind, struct tc_tbf_qopt, a rate above 32 bits, the burst in bytes.
 func TestLimitRequest(t *testing.T) {
 	if ne.Uint16([]byte{1, 0}) != 1 {
 		t.Skip("written for little-endian machines") //weir:impure the expected bytes are little-endian

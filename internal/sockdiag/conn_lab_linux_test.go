@@ -14,7 +14,7 @@ import (
 	"weir/internal/testkit/await"
 )
 
-// open opens a Conn, or skips the test where there is no sock_diag.
+// open opens a Conn, or skips the test on machines without sock_diag.
 func open(t testing.TB) *Conn {
 	t.Helper()
 	c, err := Open()
@@ -28,7 +28,7 @@ func open(t testing.TB) *Conn {
 	return c
 }
 
-// getsockopt is TCP_INFO of a connection's own descriptor.
+// getsockopt returns the TCP_INFO of a connection's own descriptor.
 func getsockopt(t testing.TB, conn *net.TCPConn) (i Info) {
 	t.Helper()
 	raw, err := conn.SyscallConn()
@@ -45,7 +45,7 @@ func getsockopt(t testing.TB, conn *net.TCPConn) (i Info) {
 	return i
 }
 
-// pair is a connection over a listening socket, and what it takes to talk over it.
+// pair returns the two ends of a connection over a listening socket.
 func pair(t testing.TB, network string, at netip.AddrPort) (dialled, accepted *net.TCPConn) {
 	t.Helper()
 	l, err := net.ListenTCP(network, net.TCPAddrFromAddrPort(at))
@@ -78,7 +78,7 @@ func find(sockets []Socket, local, remote netip.AddrPort) *Socket {
 	return nil
 }
 
-// same compares what does not change while nothing is sent.
+// same compares the fields that do not change while the connection is idle.
 func same(t testing.TB, got, want Info) {
 	t.Helper()
 	for _, i := range []*Info{&got, &want} {
@@ -89,7 +89,7 @@ func same(t testing.TB, got, want Info) {
 	}
 }
 
-// converse sends b and has it answered, and waits until all is acknowledged.
+// converse sends b in both directions, and waits until it is acknowledged.
 func converse(t testing.TB, here, there *net.TCPConn, b []byte) {
 	t.Helper()
 	for _, way := range [2][2]*net.TCPConn{{here, there}, {there, here}} {
@@ -103,8 +103,8 @@ func converse(t testing.TB, here, there *net.TCPConn, b []byte) {
 	})
 }
 
-// Without root: one's own connection over the loopback interface, found by a dump, by its
-// ports, by its state and by itself, is what getsockopt(TCP_INFO) says of it.
+// TestConn_FindsLoopbackConnection checks, without root, that a connection over the loopback interface is found by
+// a dump, by its ports, by its state and by its addresses. Its values equal those of getsockopt(TCP_INFO).
 func TestConn_FindsLoopbackConnection(t *testing.T) {
 	for _, x := range []struct {
 		network string
@@ -157,7 +157,7 @@ func TestConn_FindsLoopbackConnection(t *testing.T) {
 				t.Errorf("one that is not there: %v", err)
 			}
 
-			// The end that closes first waits, without any data.
+			// The end that closes first waits, and has no values.
 			here.Close()
 			io.Copy(io.Discard, there)
 			there.Close()
@@ -172,7 +172,7 @@ func TestConn_FindsLoopbackConnection(t *testing.T) {
 	}
 }
 
-// A connection of bbr comes with its model.
+// TestConn_ReadsBBRModel checks that a connection with bbr has the values of its model.
 func TestConn_ReadsBBRModel(t *testing.T) {
 	c := open(t)
 	here, there := pair(t, "tcp4", netip.MustParseAddrPort("127.0.0.1:0"))
@@ -195,7 +195,7 @@ func TestConn_ReadsBBRModel(t *testing.T) {
 	}
 }
 
-// Nothing is allocated after the first time.
+// TestConn_ReadsWithoutAllocation checks that dumps and searches do not allocate after the first one.
 func TestConn_ReadsWithoutAllocation(t *testing.T) {
 	c := open(t)
 	here, _ := pair(t, "tcp4", netip.MustParseAddrPort("127.0.0.1:0"))

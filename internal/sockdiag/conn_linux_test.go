@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestConn_RetriesDisturbedDumps: a dump that was disturbed is begun again, and given up after ten times.
+// TestConn_RetriesDisturbedDumps checks that a disturbed dump is restarted, and fails after ten attempts.
 func TestConn_RetriesDisturbedDumps(t *testing.T) {
 	for _, x := range []struct{ disturbed, requests int }{{0, 1}, {3, 4}, {9, 10}, {10, 10}} {
 		t.Run(fmt.Sprint("disturbed ", x.disturbed), func(t *testing.T) {
@@ -47,7 +47,7 @@ func TestConn_RetriesDisturbedDumps(t *testing.T) {
 	}
 }
 
-// What cannot be is an error that says so.
+// TestConn_RejectsInvalidRequests checks that an invalid request is an error that names the reason.
 func TestConn_RejectsInvalidRequests(t *testing.T) {
 	c := &Conn{fd: -1} // nothing is asked
 	v4, v6 := netip.MustParseAddrPort("127.0.0.1:1"), netip.MustParseAddrPort("[::1]:1")

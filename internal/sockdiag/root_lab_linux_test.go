@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { labtest.RunMain(m) }
 
-// get is getsockopt(TCP_INFO) of a connection.
+// get returns getsockopt(TCP_INFO) of a connection.
 func get(t *testing.T, c *net.TCPConn) (i sockdiag.Info) {
 	t.Helper()
 	raw, err := c.SyscallConn()
@@ -35,8 +35,8 @@ func get(t *testing.T, c *net.TCPConn) (i sockdiag.Info) {
 	return i
 }
 
-// In the namespaces of a lab, over a network of 20 ms: each host's sock_diag sees its own
-// end and no other, from whatever thread, and says what getsockopt says.
+// TestConn_SeesItsOwnHostOnly checks sock_diag in the namespaces of a lab, over a network of 20 ms. Each host finds
+// its own end and no other, from any thread, with the values of getsockopt.
 func TestConn_SeesItsOwnHostOnly(t *testing.T) {
 	d := labtest.Dumbbell{Rate: 100 * unit.Mbps, Delay: 5 * unit.Millisecond, Packets: 200}
 	l, _ := labtest.OpenDumbbell(t, d)

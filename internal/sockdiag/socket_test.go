@@ -31,8 +31,8 @@ func unhex(t testing.TB, s string) []byte {
 	return b
 }
 
-// TestAppendRequest_MatchesKernelLayout: a request by hand, from linux/netlink.h and linux/inet_diag.h (struct
-// inet_diag_req_v2).
+// TestAppendRequest_MatchesKernelLayout checks a request against bytes written by hand, from linux/netlink.h and
+// linux/inet_diag.h (struct inet_diag_req_v2).
 func TestAppendRequest_MatchesKernelLayout(t *testing.T) {
 	littleEndian(t)
 	local, remote := netip.MustParseAddrPort("10.0.0.1:1234"), netip.MustParseAddrPort("10.0.0.2:443")
@@ -51,7 +51,7 @@ func TestAppendRequest_MatchesKernelLayout(t *testing.T) {
 	}
 }
 
-// TestParseInfo: the fields are where linux/tcp.h of 6.18 has them.
+// TestParseInfo checks that the fields are at their places in linux/tcp.h of 6.18.
 func TestParseInfo(t *testing.T) {
 	littleEndian(t)
 	b := make([]byte, infoBytes)
@@ -98,7 +98,7 @@ func TestParseInfo(t *testing.T) {
 		t.Error(got.InFlight())
 	}
 
-	// Each field of the table is one that its bytes change, and that fewer bytes leave out.
+	// The bytes of each field in the table change that field, and shorter input leaves it out.
 	last := 104
 	for f := range fieldCount {
 		x := fields[f]
@@ -125,7 +125,7 @@ func TestParseInfo(t *testing.T) {
 	}
 }
 
-// Values that mean none, and such as do not fit.
+// TestParseInfoLimits checks values that stand for no limit or no value, and values that are too large.
 func TestParseInfoLimits(t *testing.T) {
 	var i Info
 	i.parseInfo(bytes.Repeat([]byte{0xff}, infoBytes+40)) // a later kernel sends more
@@ -139,7 +139,7 @@ func TestParseInfoLimits(t *testing.T) {
 	}
 }
 
-// answer is one message about a socket of IPv4, with attributes.
+// answer returns a message about a socket of IPv4, with attributes.
 func answer(seq uint32, flags uint16, attributes ...[]byte) []byte {
 	b := make([]byte, headerBytes, 512)
 	b = append(b, inet, byte(Established), 0, 0, 0x04, 0xd2, 0x01, 0xbb, 10, 0, 0, 1)
@@ -226,7 +226,7 @@ func TestParseSockets_ReadsAnswers(t *testing.T) {
 		t.Errorf("%v", n)
 	}
 
-	// The end of a dump is a message of its own; the answer about one socket is its own end.
+	// A separate message ends a dump; the answer about one socket ends itself.
 	if _, done, err = parseSockets(one, 7, false, nil); done || err != nil {
 		t.Errorf("%v, %v", done, err)
 	}
@@ -258,7 +258,7 @@ func TestParseSockets_ReadsAnswers(t *testing.T) {
 	}
 }
 
-// TestParseSockets_UnmapsIPv4: IPv4 over a socket of IPv6 is IPv4.
+// TestParseSockets_UnmapsIPv4 checks that IPv4 over a socket of IPv6 is reported as IPv4.
 func TestParseSockets_UnmapsIPv4(t *testing.T) {
 	b := answer(7, 0)
 	b[headerBytes] = inet6
@@ -290,7 +290,7 @@ func TestString_NamesStatesAndFields(t *testing.T) {
 	}
 }
 
-// What is in a dump does not allocate once there is room.
+// TestParseAllocations checks that parsing a dump into a large enough slice does not allocate.
 func TestParseAllocations(t *testing.T) {
 	b := bytes.Join([][]byte{answer(7, 0, name("bbr"), attribute(extInfo, make([]uint32, 70)...)), answer(7, 0),
 		acknowledge(messageDone, 7, 0)}, nil)
@@ -300,7 +300,8 @@ func TestParseAllocations(t *testing.T) {
 	}
 }
 
-// Nothing that comes in makes the parser panic or return what did not come in.
+// FuzzParseSockets_StaysWithinInput checks that no input makes the parser panic or return more sockets than the
+// input has.
 func FuzzParseSockets_StaysWithinInput(f *testing.F) {
 	f.Add(answer(7, 0, name("cubic"), attribute(extInfo, make([]uint32, 58)...)), false)
 	f.Add(append(answer(7, flagInterrupt, attribute(extSkMem, 1, 2, 3, 4, 5, 6, 7, 8)), acknowledge(messageDone, 7, 0)...),

@@ -13,8 +13,9 @@ import (
 	"weir/internal/testkit/await"
 )
 
-// What is held has packet sockets alone, and once the descriptor is closed the kernel's own protocols have it again.
-// It is tried on the loopback of a network namespace, which goes with the thread.
+// TestHold_LeavesFramesToPacketSockets checks that only packet sockets get held frames. After the descriptor is
+// closed, the kernel's own protocols get them again. The test uses the loopback of a network namespace, which ends
+// with the thread.
 func TestHold_LeavesFramesToPacketSockets(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root: it makes a network namespace and loads a BPF program")
@@ -59,7 +60,7 @@ func held(t *testing.T) {
 	must(err)
 	defer unix.Close(all)
 	must(unix.SetsockoptInt(all, unix.SOL_PACKET, unix.PACKET_IGNORE_OUTGOING, 1))
-	// A packet socket has each datagram, and before it has a second one the kernel is done with the first.
+	// A packet socket gets each datagram. Before it gets a second one, the kernel has processed the first.
 	send := func() (protocol bool) {
 		for range 2 {
 			must(unix.Sendto(to, []byte("weir"), 0, at))

@@ -24,7 +24,7 @@ func openArchive(t *testing.T) *Archive {
 	return archives[0]
 }
 
-// TestArchiveUnchanged: a result that is as expected changes no archive.
+// TestArchiveUnchanged checks that an expected result changes no archive.
 func TestArchiveUnchanged(t *testing.T) {
 	a := openArchive(t)
 	a.Golden(t, "a.out", "one\n")
@@ -34,7 +34,8 @@ func TestArchiveUnchanged(t *testing.T) {
 	}
 }
 
-// A new result follows the last file of its case, or all files; a changed one takes the place of the old one.
+// TestArchiveUpdate checks that a new result follows the last file of its case, or all files. A changed result
+// replaces the old one.
 func TestArchiveUpdate(t *testing.T) {
 	a := openArchive(t)
 	a.setFile("c.out", "three\n")

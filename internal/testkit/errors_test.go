@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// Place, kind and nearest name of an error stay; what a new name would change does not.
+// TestBriefError checks that place, kind and nearest name of an error stay. Parts that a new name would change are
+// removed.
 func TestBriefError(t *testing.T) {
 	for _, c := range []struct{ text, brief string }{
 		{"weir: x.yaml:6:10: unknown program \"abd\"; did you mean \"abc\"?; allowed: abc, ecmp, ecn, forward\n" +
@@ -22,7 +23,7 @@ func TestBriefError(t *testing.T) {
 	}
 }
 
-// A list of any length is left out. Bounds, examples and what fixes the file stay.
+// TestRemoveLists checks that lists of any length are removed. Bounds, examples and fixes for the file stay.
 func TestRemoveLists(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"bad; allowed: a", "bad; allowed: …"},
@@ -52,7 +53,7 @@ func TestRemoveLists(t *testing.T) {
 	}
 }
 
-// TestCheckList: a list names or counts every known name.
+// TestCheckList checks that a list is accepted if it names or counts every known name.
 func TestCheckList(t *testing.T) {
 	known := []string{"a", "b", "c"}
 	for _, text := range []string{"bad; allowed: a, b, c", "bad; allowed: b, … and 2 more", "bad; allowed: c and 2 more",
@@ -66,7 +67,7 @@ func TestCheckList(t *testing.T) {
 	}
 }
 
-// TestErrorTexts: a golden file has one line of an error, and of a marked one its text.
+// TestErrorTexts checks that a golden file has one line per error, and the full text of a marked error.
 func TestErrorTexts(t *testing.T) {
 	var e ErrorTexts
 	e.Heading("hosts")

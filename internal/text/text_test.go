@@ -51,7 +51,8 @@ func TestEscapeLine_EscapesActingCharacters(t *testing.T) {
 	}
 }
 
-// A spreadsheet takes these for formulas; numbers stay numbers.
+// TestEscapeCell_QuotesFormulas checks that cells that a spreadsheet would evaluate as formulas are quoted, and
+// that numbers stay numbers.
 func TestEscapeCell_QuotesFormulas(t *testing.T) {
 	for in, want := range map[string]string{
 		"=1+1": "'=1+1", "+cmd": "'+cmd", "-2+3": "'-2+3", "@SUM(A1)": "'@SUM(A1)", "\t=1": `\u0009=1`, "\r=1": `\u000d=1`,
@@ -67,8 +68,9 @@ func TestEscapeCell_QuotesFormulas(t *testing.T) {
 	}
 }
 
-// What is shown once has nothing left that acts, is UTF-8, and stays as it is; it does not matter in which
-// pieces it is written; a document in JSON stays one, with the same strings.
+// FuzzEscapeLine_LeavesNoActingCharacter checks that escaped text is UTF-8 without acting characters, and that a
+// second escape does not change it. The result is the same for any division into writes. A JSON document stays one,
+// with the same strings.
 func FuzzEscapeLine_LeavesNoActingCharacter(f *testing.F) {
 	for _, s := range []string{"a\x1b[0mb", "µ\u202e\xff\xe2\x80", "\r\n\r", "\U000e0001\U0010ffff", "=1\u2028"} {
 		f.Add(s, 1)
@@ -111,7 +113,7 @@ func sameJSON(t *testing.T, s string) {
 	}
 }
 
-// What stands for itself costs nothing.
+// TestShownAllocates checks that text without special characters is escaped without allocation.
 func TestShownAllocates(t *testing.T) {
 	s := "goodput of heavy hitters over the share of light ones"
 	if n := testing.AllocsPerRun(100, func() { EscapeLine(s); EscapeLines(s) }); n > 0 {

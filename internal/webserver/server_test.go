@@ -59,8 +59,7 @@ func serving(t *testing.T, h http.HandlerFunc, f func(t *testing.T, p *pipes)) {
 	})
 }
 
-// lifetime writes text to a connection and returns after what time the server has closed it. The client reads what
-// comes.
+// lifetime writes text to a connection and returns the time until the server closed it. The client reads all data.
 func lifetime(t *testing.T, c net.Conn, text string) time.Duration {
 	t.Helper()
 	start := time.Now()
@@ -180,8 +179,8 @@ func TestUnreadResponse(t *testing.T) {
 	}
 }
 
-// TestLimitConnections_WaitsAtLimit checks that a connection waits while there are as many as the limit, and that Close
-// ends the wait.
+// TestLimitConnections_WaitsAtLimit checks that a connection waits while the limit is reached, and that Close ends
+// the wait.
 func TestLimitConnections_WaitsAtLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPipes()

@@ -11,10 +11,10 @@ import (
 	"weir/study/results"
 )
 
-// mb is a Mb/s.
+// mb is 1 Mb/s.
 const mb = 1e6
 
-// compared returns the experiment whose runs are compared.
+// compared returns the experiment with the compared runs.
 func compared(t *testing.T) *experiment.Spec {
 	t.Helper()
 	return plantest.Load(t, room(), line+`
@@ -32,14 +32,15 @@ func comparedRuns(name, group string, attempt results.Attempt, goodputs ...float
 	return all
 }
 
-// upsetBy returns an attempt with that share of its time upset; disturbedBy one that was disturbed as well.
+// upsetBy returns an attempt with that share of its time upset. disturbedBy returns one that was disturbed as well.
 func upsetBy(share float64) results.Attempt { return results.Attempt{StallShare: share} }
 
 func disturbedBy(share float64) results.Attempt {
 	return results.Attempt{StallShare: share, Disturbed: []string{"stalls"}}
 }
 
-// Points are compared by their means over seeds and what that is worth; what only one world has is not.
+// TestAgreements_CompareMeansOfPoints checks that points are compared by their means over seeds, with intervals by
+// Student's t and the disturbance of the lab's run.
 func TestAgreements_CompareMeansOfPoints(t *testing.T) {
 	s := compared(t)
 	for _, x := range []struct {
@@ -70,8 +71,8 @@ func TestAgreements_CompareMeansOfPoints(t *testing.T) {
 		{"hosts waited", []float64{40 * mb}, []float64{45 * mb},
 			results.Attempt{HostsWaited: 0.03}, -1, claim.Undecided, true},
 		{"frames lost", []float64{40 * mb}, []float64{5 * mb}, results.Attempt{Lost: 1}, -1, claim.Undecided, true},
-		// A disturbed run does not show that the worlds differ, however short its stalls were: a timeout after one of them
-		// can leave a link idle for as long as senders back off.
+		// A disturbed run does not prove a difference of the worlds, even with short stalls. A timeout after a stall can
+		// leave a link idle for as long as senders back off.
 		{"disturbed", []float64{40 * mb}, []float64{5 * mb}, disturbedBy(0.02), -1, claim.Undecided, true},
 		{"disturbed by lateness alone", []float64{40 * mb}, []float64{45 * mb}, disturbedBy(0), -1, claim.Undecided, true},
 		{"disturbed, from 0", []float64{0}, []float64{40 * mb}, disturbedBy(0.02), -1, claim.Undecided, true},
@@ -96,7 +97,8 @@ func TestAgreements_CompareMeansOfPoints(t *testing.T) {
 	}
 }
 
-// Percentiles of queues follow what stood in them, and medians the share of the time.
+// TestAgreementsOfQueues checks that percentiles of queues depend on the share of held packets, and medians on the
+// share of upset time.
 func TestAgreementsOfQueues(t *testing.T) {
 	s := compared(t)
 	for share, want := range map[float64]claim.Verdict{0: claim.Fails, 0.009: claim.Fails, 0.011: claim.Undecided} {
@@ -105,7 +107,7 @@ func TestAgreementsOfQueues(t *testing.T) {
 		if all := o.Agreements(); len(all) != 1 || all[0].Verdict != want {
 			t.Errorf("a percentile, %v upset: %+v", share, all)
 		}
-		// What waits have held back stands in queues, whatever senders make of it, and is nothing to a goodput.
+		// Held packets stay in queues, for any reaction of the senders, and do not affect a goodput.
 		held := results.Attempt{HeldShare: share}
 		o.Runs = comparedRuns("queue", "s->c p99", held, 30)
 		if all := o.Agreements(); len(all) != 1 || all[0].Verdict != want {
@@ -117,8 +119,8 @@ func TestAgreementsOfQueues(t *testing.T) {
 			t.Errorf("a goodput, %v held back: %+v", share, all)
 		}
 	}
-	// A median follows the goodput of its run: a share of the time moves its rank by as much. 13.4 packets in the
-	// simulator and 8 in the lab were called outside where a seventh of the time was upset (review of the lab, F6).
+	// A median follows the goodput of its run: a share of the time moves its rank by as much. A seventh of the time
+	// was upset when 13.4 packets in the simulator and 8 in the lab counted as a difference (review of the lab, F6).
 	for _, x := range []struct {
 		sim, lab, share float64
 		want            claim.Verdict
@@ -134,7 +136,7 @@ func TestAgreementsOfQueues(t *testing.T) {
 			t.Errorf("a median of %v and %v, %v upset: %+v", x.sim, x.lab, x.share, all)
 		}
 	}
-	// Percentiles follow the same rule, those that are 0 in a world as well.
+	// Percentiles follow the same rule, also if they are 0 in one world.
 	for _, x := range []struct {
 		group    string
 		sim, lab float64
@@ -155,10 +157,11 @@ func TestAgreementsOfQueues(t *testing.T) {
 	}
 }
 
-// One disturbed run of a point is enough, and what only one world has is not compared.
+// TestAgreementsOfRuns checks that one disturbed run of a point makes it undecided, and that values of only one
+// world are not compared.
 func TestAgreementsOfRuns(t *testing.T) {
 	s := compared(t)
-	// One disturbed run of a point is enough: means are over all of them.
+	// One disturbed run of a point is enough, because means are over all of them.
 	mixed := append(comparedRuns("goodput", "x",
 		upsetBy(0), 5*mb), comparedRuns("goodput", "x", disturbedBy(0), 5*mb)...)
 	mixed[1].Seed = 2

@@ -12,8 +12,8 @@ import (
 	"weir/internal/testkit"
 )
 
-// Weights of ECMP say what a leaf's upward ports send: all through two of four is an index
-// of 0.5 (Σx)²/(4·Σx²); a spine has no upward ports.
+// TestBalance_IsIndexOfUpwardPorts checks that the balance of a leaf is the index of its upward ports' packets,
+// (Σx)²/(4·Σx²). All through two of four ports is an index of 0.5. A spine has no upward ports.
 func TestBalance_IsIndexOfUpwardPorts(t *testing.T) {
 	r := first(t, `title: t
 duration: 50ms

@@ -13,7 +13,7 @@ import (
 	"weir/study/plan"
 )
 
-// bundled is a run of which a trace is wanted, and the bundle of both.
+// bundled returns a run with a trace, the traced ports, and the bundle of both.
 func bundled(t testing.TB, quota string) (*plan.Run, []trace.Port, []byte) {
 	t.Helper()
 	s := plantest.Load(t, room(), strings.Replace(runnable, "sweep: ", quota+"sweep: ", 1), experiment.Options{})
@@ -29,7 +29,8 @@ func bundled(t testing.TB, quota string) (*plan.Run, []trace.Port, []byte) {
 	return r, ports[r.Index], data
 }
 
-// What came from somebody else is a run with its trace, in the form that it has to have, or it is refused.
+// TestDecodeResult_RejectsWrongBundles checks that DecodeResult accepts a bundle of a run with its trace in the
+// exact form, or a run without a trace, and refuses everything else. A trace does not change the run.
 func TestDecodeResult_RejectsWrongBundles(t *testing.T) {
 	r, ports, data := bundled(t, "trace_quota: 10 MB\n")
 	run, files, err := DecodeResult(data, r, r.ID("e"), ports, &Tracing{})
@@ -84,7 +85,8 @@ func TestDecodeResult_RejectsWrongBundles(t *testing.T) {
 	}
 }
 
-// A bound of traces is no part of what a run is, and none of a trace that keeps it.
+// TestTraceQuota checks that trace_quota is no part of a run's identity, that a trace within it succeeds, and that
+// a larger trace fails the run.
 func TestTraceQuota(t *testing.T) {
 	with, tracedPorts, large := bundled(t, "trace_quota: 10 MB\n")
 	without, _, _ := bundled(t, "")
@@ -122,7 +124,7 @@ func TestTraceQuota(t *testing.T) {
 	}
 }
 
-// FuzzDecodeResult_GivesGivenRunOrError: whatever comes, it is refused or is the run's.
+// FuzzDecodeResult_GivesGivenRunOrError checks that any input is refused or is the expected run.
 func FuzzDecodeResult_GivesGivenRunOrError(f *testing.F) {
 	r, ports, data := bundled(f, "trace_quota: 10 MB\n")
 	f.Add(data[:600])

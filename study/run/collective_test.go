@@ -27,8 +27,8 @@ traffic:
 measure: [collective, fct]
 `
 
-// TestRingTime: datagrams have no acknowledgements, so on one switch a ring's steps of k frames take (k+1)·tx + 2·delay
-// each, and 2(n−1) of them follow each other.
+// TestRingTime checks the time of a ring on one switch. Datagrams have no acknowledgements, so steps of k frames
+// take (k+1)·tx + 2·delay each, and 2(n−1) of them follow each other.
 func TestRingTime(t *testing.T) {
 	const tx, delay = 1090 * 8 * unit.Nanosecond / 100, unit.Microsecond
 	for _, n := range []int{2, 3, 8} {
@@ -54,8 +54,8 @@ func TestRingTime(t *testing.T) {
 	}
 }
 
-// TestTreeTime: a tree of three: both leaves send all to the root at once, over the root's link, and it all back to
-// both.
+// TestTreeTime checks the time of a tree of three. Both leaves send everything to the root at once, over the root's
+// link, and the root sends it back to both.
 func TestTreeTime(t *testing.T) {
 	const tx, delay, k = 1090 * 8 * unit.Nanosecond / 100, unit.Microsecond, 5
 	s := plantest.Load(t, room(), fmt.Sprintf(collectiveSpec, 3, "tree", k*1000), experiment.Options{})
@@ -69,8 +69,8 @@ func TestTreeTime(t *testing.T) {
 	}
 }
 
-// Whatever the window of execution, and with packets in wire form, collectives over
-// transports that acknowledge and over lossy links give the same.
+// TestCollectiveSame checks that collectives over acknowledging transports, with drops, have the same results for
+// any window of execution, and with packets in wire form.
 func TestCollectiveSame(t *testing.T) {
 	for _, transport := range []string{"tcp, cc: cubic", "window, window: 20 packets"} {
 		s := plantest.Load(t, room(), `duration: 2s
@@ -116,7 +116,7 @@ measure: [collective]
 	}
 }
 
-// What an all-reduce of flows cannot be, also with the old key.
+// TestCollectiveErrors checks the errors of an impossible all-reduce of flows, with the job and with the old key.
 func TestCollectiveErrors(t *testing.T) {
 	for traffic, want := range map[string]string{
 		`collective: ring, hosts: "*", transport: tcp`:                       "collective needs the key size",
@@ -159,7 +159,8 @@ measure: [collective]
 	}
 }
 
-// TestOldCollectiveKey: the old key gives the same flows as the job that takes its place, and a warning at the key.
+// TestOldCollectiveKey checks that the old key gives the same flows as the job that replaces it, and a warning at
+// the key.
 func TestOldCollectiveKey(t *testing.T) {
 	text := fmt.Sprintf(collectiveSpec, 4, "tree", 5000)
 	old := strings.Replace(text, "job: {all_reduce_flows: {algorithm: tree, size: 5000 B}}",
@@ -191,8 +192,9 @@ func TestOldCollectiveKey(t *testing.T) {
 	}
 }
 
-// TestRingTimeRDMA: queue pairs acknowledge: a host that has got a share first sends the acknowledgement, and then its
-// next share, of one frame here. Each step but the first is longer by that.
+// TestRingTimeRDMA checks the time of a ring over queue pairs, which acknowledge. A host that has received a share
+// first sends the acknowledgement, and then its next share, of one frame here. So each step but the first is longer
+// by an acknowledgement.
 func TestRingTimeRDMA(t *testing.T) {
 	const tx, ack, delay, n = 1090 * 8 * unit.Nanosecond / 100, 88 * 8 * unit.Nanosecond / 100, unit.Microsecond, 5
 	r := room()

@@ -19,8 +19,8 @@ import (
 	"weir/study/results"
 )
 
-// A run's file or trace that is damaged, or is another run's, is made again, with a notice that says why; then it is
-// what it was.
+// TestExecute_RepeatsDamagedRuns checks that a run with a damaged file or trace, or with those of another run, is
+// repeated, with a notice that gives the reason. Afterwards the folder has its old content.
 func TestExecute_RepeatsDamagedRuns(t *testing.T) {
 	good := execute(t, runnable, Options{Dir: t.TempDir(), Executable: "x", Trace: []string{"s->c"}})
 	want := contents(t, good.Dir)
@@ -83,8 +83,8 @@ func TestExecute_RepeatsDamagedRuns(t *testing.T) {
 	}
 }
 
-// The trace of another run is none, whatever its files and its list of digests say of their names; what sha256sum(1)
-// reads of the list is right.
+// TestTraceOfAnotherRun checks that the trace of another run is not accepted, even if its files and its list of
+// digests have the run's names. It also checks that sha256sum(1) can verify the list.
 func TestTraceOfAnotherRun(t *testing.T) {
 	good := execute(t, runnable, Options{Dir: t.TempDir(), Executable: "x", Trace: []string{"s->c"}})
 	want := contents(t, good.Dir)
@@ -131,7 +131,7 @@ func forge(t *testing.T, dir, name, data string) {
 	}
 }
 
-// What runs.json has as an id is no path.
+// TestIDsAreNoPaths checks that an id in runs.json cannot be a path.
 func TestIDsAreNoPaths(t *testing.T) {
 	o := execute(t, runnable, Options{Dir: t.TempDir(), Executable: "x"})
 	index := filepath.Join(o.Dir, "runs.json")
@@ -165,8 +165,9 @@ func TestIDsAreNoPaths(t *testing.T) {
 	}
 }
 
-// Several at once on one experiment share its runs out, with traces too: each is carried out once, all have all, and
-// nothing is left but what one alone leaves.
+// TestExecute_SharesRunsWhenConcurrent checks that several executions of one experiment at once share its runs,
+// also with traces. Each run is executed once, every execution has all of them, and the folder has the files of a
+// single execution.
 func TestExecute_SharesRunsWhenConcurrent(t *testing.T) {
 	want := contents(t, execute(t, runnable, Options{Dir: t.TempDir(), Executable: "x", Trace: []string{"*"}}).Dir)
 	dir := t.TempDir()
@@ -209,8 +210,8 @@ func TestExecute_SharesRunsWhenConcurrent(t *testing.T) {
 	}
 }
 
-// As long as one process makes traces, another one's of other ports are refused: a run has one trace, and who is told
-// of success has it. What has the same ports, or none, is let in; afterwards other ports are.
+// TestTraceOfOtherPorts checks that traces of other ports are refused while a process makes traces, because a run
+// has one trace, and success promises it. The same ports are accepted. Afterwards other ports are accepted, too.
 func TestTraceOfOtherPorts(t *testing.T) {
 	dir := t.TempDir()
 	beside := func(ports ...string) (*results.Outcome, error) {
@@ -254,7 +255,8 @@ func TestTraceOfOtherPorts(t *testing.T) {
 	}
 }
 
-// A living one's run is waited for, and carried out if it gives up.
+// TestTakenOver checks that an execution waits for a run that another living process has claimed, and executes it
+// if that process gives up.
 func TestTakenOver(t *testing.T) {
 	o := execute(t, runnable, Options{Dir: t.TempDir(), Executable: "x"})
 	file := results.RunFile(o.Dir, o.Runs[2].ID)

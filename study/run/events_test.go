@@ -23,9 +23,9 @@ measure: [goodput, drops, loss]
 
 func goodputOf(o *results.Outcome) float64 { return o.Runs[0].Measures[0].Groups[0].Value / 1e6 }
 
-// A link that is down for a quarter of the time costs a quarter; one that has half the
-// rate for half of it carries that; what is disabled does not happen; at the same time
-// nothing else comes first.
+// TestEvents_ChangeGoodputOfLink checks that a link that is down for a quarter of the time loses a quarter of the
+// goodput. A link that has half of its rate for half of the time carries that rate then. Events take effect at
+// their times, in any order of the file. Disabled events do not happen.
 func TestEvents_ChangeGoodputOfLink(t *testing.T) {
 	share := 1472.0 / 1514
 	for _, c := range []struct {
@@ -57,7 +57,7 @@ func TestEvents_ChangeGoodputOfLink(t *testing.T) {
 	}
 }
 
-// TestOutageIsNamed: unfinished flows and jobs name the links that are down and have lost their packets.
+// TestOutageIsNamed checks that unfinished flows and jobs name the links that are down and have lost their packets.
 func TestOutageIsNamed(t *testing.T) {
 	o := execute(t, `title: t
 duration: 20ms
@@ -92,7 +92,8 @@ measure: [job]
 	}
 }
 
-// TestMessageWrittenOffIsNamed: a message that its sender writes off is named, too: udp sends no packet again.
+// TestMessageWrittenOffIsNamed checks that a message that its sender gives up is named, too: udp retransmits no
+// packet.
 func TestMessageWrittenOffIsNamed(t *testing.T) {
 	o := execute(t, `title: t
 duration: 20ms

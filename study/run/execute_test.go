@@ -27,8 +27,8 @@ expect:
   - {id: overload, says: it drops, where: {rate: 16Mbps}, that: loss.a > 10% and drops.port_packets > 0}
 `
 
-// TCP in a spec: controllers as a sweep, with parameters; the last write returns before
-// the last byte is acknowledged; MTU, TOS and IP version reach the flows.
+// TestExecute_AppliesTCPParameters checks TCP in a spec: a sweep of controllers, with parameters. The last write
+// returns before the last byte is acknowledged. MTU, TOS and IP version reach the flows.
 func TestExecute_AppliesTCPParameters(t *testing.T) {
 	text := strings.Replace(small, "duration: 200ms", "duration: 2s", 1) + `mtu: 1500 B
 traffic:
@@ -60,7 +60,7 @@ expect:
 	}
 }
 
-// contents of a results folder: names and bytes, without what is the machine's.
+// contents returns the files of a results folder by name, without the data about the machine.
 func contents(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files, err := readContents(dir)
@@ -93,7 +93,7 @@ func execute(t *testing.T, text string, o Options, set ...string) *results.Outco
 	return out
 }
 
-// TestEndToEnd: simulated, measured, judged; and every measure is what it should be.
+// TestEndToEnd simulates, measures and judges an experiment, and checks the value of every measure.
 func TestEndToEnd(t *testing.T) {
 	dir := t.TempDir()
 	out := execute(t, runnable, Options{Jobs: 2, Dir: dir, Executable: "e"})
@@ -171,7 +171,7 @@ func TestEndToEnd(t *testing.T) {
 	}
 }
 
-// TestSameBytes: any number of jobs, and found runs, give the same bytes.
+// TestSameBytes checks that any number of jobs, and reused runs, give the same bytes.
 func TestSameBytes(t *testing.T) {
 	one, two := t.TempDir(), t.TempDir()
 	a := execute(t, runnable, Options{Jobs: 1, Dir: one, Executable: "e"})
@@ -183,7 +183,7 @@ func TestSameBytes(t *testing.T) {
 	if string(a.JSON()) != string(b.JSON()) {
 		t.Error("the documents differ")
 	}
-	// one run's file is lost, another broken: only those are carried out again
+	// One run's file is missing and another is damaged: only these two are executed again.
 	os.Remove(filepath.Join(a.Dir, "runs", a.Runs[1].ID+".json"))
 	os.WriteFile(filepath.Join(a.Dir, "runs", a.Runs[2].ID+".json"), []byte("{"), 0o666)
 	c := execute(t, runnable, Options{Jobs: 2, Dir: one, Executable: "e"})
@@ -198,8 +198,8 @@ func TestSameBytes(t *testing.T) {
 	}
 }
 
-// TestExecute_ResumesAfterInterruption: what is finished stays, the rest is missing, and the next execution
-// does only that.
+// TestExecute_ResumesAfterInterruption checks that finished runs stay and the others are missing, and that the next
+// execution runs only those.
 func TestExecute_ResumesAfterInterruption(t *testing.T) {
 	dir := t.TempDir()
 	s := plantest.Load(t, room(), runnable, experiment.Options{})
@@ -222,7 +222,7 @@ func TestExecute_ResumesAfterInterruption(t *testing.T) {
 	}
 }
 
-// TestExecute_PanicFailsItsRunOnly: a scheme that panics costs its own run only.
+// TestExecute_PanicFailsItsRunOnly checks that a scheme that panics fails only its own run.
 func TestExecute_PanicFailsItsRunOnly(t *testing.T) {
 	out := execute(t, small+smallTraffic+
 		"sweep: {rate: [1Mbps], x: {bad: {switch: [crash]}, good: {switch: [forward]}}}\n", Options{Jobs: 2})
@@ -235,7 +235,7 @@ func TestExecute_PanicFailsItsRunOnly(t *testing.T) {
 	}
 }
 
-// TestSeveralQueues: the queues of several ports have the port in their names.
+// TestSeveralQueues checks that the names of queues contain the port if several ports are measured.
 func TestSeveralQueues(t *testing.T) {
 	out := execute(t, small+smallTraffic+`switch: [forward]
 sweep: {rate: [1Mbps]}
@@ -250,7 +250,7 @@ expect: [{id: x, says: y, that: "queue['s->c max'] >= queue['s->a max']"}]
 	}
 }
 
-// Example runs an experiment file and prints what became of its claim.
+// Example runs an experiment file and prints the verdict of its claim.
 func Example() {
 	registry := room()
 	s, err := plan.Load(registry, file("small.yaml", small+smallTraffic+`switch: [forward]

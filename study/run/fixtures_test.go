@@ -16,7 +16,8 @@ import (
 	"weir/study/results"
 )
 
-// fixtures are what tests share: outcomes that are made once (whole, home, ahead), in a folder that TestMain removes.
+// fixtures are shared by tests: outcomes that are made once (whole, home, ahead), in a folder that TestMain
+// removes.
 var fixtures = sharedFixtures{wholes: map[string]*results.Outcome{}, files: map[string]map[string]string{},
 	homes: map[string]map[string]string{}}
 
@@ -78,7 +79,7 @@ func whole(t *testing.T, o experiment.Options, executable string) *results.Outco
 	return &own
 }
 
-// makeWhole carries out an experiment on one machine, with traces.
+// makeWhole runs an experiment on one machine, with traces.
 func makeWhole(t *testing.T, o experiment.Options, executable string) *results.Outcome {
 	t.Helper()
 	command := "weir run x.yaml"

@@ -13,8 +13,8 @@ import (
 	"weir/study/results"
 )
 
-// A results folder that is read again is the outcome that wrote it; CSV has a line for
-// each value of each run.
+// TestOpen_RestoresOutcome checks that a results folder that is opened gives the outcome that wrote it, and that
+// its CSV has a line for each value of each run.
 func TestOpen_RestoresOutcome(t *testing.T) {
 	dir := t.TempDir()
 	o := execute(t, runnable, Options{Dir: dir, Executable: "x", Command: "weir run 'x'"})
@@ -25,7 +25,7 @@ func TestOpen_RestoresOutcome(t *testing.T) {
 	if !bytes.Equal(o.JSON(), again.JSON()) || again.Missing != 0 || again.Found != len(o.Runs) {
 		t.Errorf("another outcome:\n%s\n%s", o.JSON(), again.JSON())
 	}
-	// also what the resolved spec does not say: where values come from, and the command
+	// also data that the resolved spec lacks: the sources of values, and the command
 	if !slices.Equal(o.Spec.Parameters(), again.Spec.Parameters()) || again.Command != "weir run 'x'" {
 		t.Errorf("another origin: %s\n%v\n%v", again.Command, o.Spec.Parameters(), again.Spec.Parameters())
 	}
@@ -47,7 +47,7 @@ func TestOpen_RestoresOutcome(t *testing.T) {
 	if len(lines) != values+2 {
 		t.Errorf("%d lines for %d values", len(lines), values)
 	}
-	// folders of before have no origin.json
+	// older folders have no origin.json
 	if os.Remove(filepath.Join(o.Dir, "origin.json")) != nil {
 		t.Error("no origin.json")
 	}
@@ -55,7 +55,7 @@ func TestOpen_RestoresOutcome(t *testing.T) {
 		again.Command != "" {
 		t.Errorf("without origin.json: %v", err)
 	}
-	// the resolved spec of a part of the sweep can be read too
+	// the resolved spec of a part of the sweep can be opened too
 	o, err = Execute(t.Context(), plantest.Load(t, room(), runnable, experiment.Options{Set: []string{"rate=16Mbps"}}),
 		Options{Dir: dir, Executable: "x"})
 	if err != nil {
@@ -66,7 +66,7 @@ func TestOpen_RestoresOutcome(t *testing.T) {
 	}
 }
 
-// What is no results folder, or is damaged, is an error that names the file.
+// TestReopenRefuses checks that a folder without results, or with damaged ones, is an error that names the file.
 func TestReopenRefuses(t *testing.T) {
 	good := execute(t, runnable, Options{Dir: t.TempDir(), Executable: "x"}).Dir
 	run, _ := filepath.Glob(good + "/runs/*.json")

@@ -27,8 +27,9 @@ traffic:
 %s
 `
 
-// Values by group are those of the flows that its hosts send, or get, and of the ranks there; a host may be in several
-// groups. The slowest is said by host. A traffic limits which flows count, and plots choose a group like a traffic.
+// TestMeasures_GroupByHosts checks that values by group are those of the flows that its hosts send or receive, and
+// of their ranks. A host may be in several groups. The slowest value is taken over hosts. A traffic limits the
+// flows that count, and plots select a group like a traffic.
 func TestMeasures_GroupByHosts(t *testing.T) {
 	o := executeJob(t, fmt.Sprintf(groupSpec, `measure: [fct, {fct: {by: to_group, percentiles: [50]}}, goodput,
   {goodput: {by: group}}, {unfinished: {by: group, traffic: write}}, job, {job: {by: group}}, {slowdown: {by: group}}]
@@ -94,8 +95,9 @@ plot: [{x: fct, y: cdf, traffic: storage}, {x: slowdown, y: cdf}]`))
 	}
 }
 
-// The goodput of a job is what of its messages arrived in the measured part over that time: all of it without a
-// warm-up, what comes after it with one, over time as much as in all, and on an ideal network what was sent.
+// TestJobGoodput checks that the goodput of a job is the bytes of its messages that arrived in the measured part,
+// divided by its duration. Without a warm-up these are all bytes, with one the bytes after it. Over time the sum is
+// the same. On an ideal network it is the bytes sent.
 func TestJobGoodput(t *testing.T) {
 	const job = `duration: 20ms
 framing: hpcc
@@ -119,7 +121,7 @@ traffic:
 	if before < 0.05*sent || before > 0.95*sent {
 		t.Errorf("%v of %v come in the first 500 us", before, sent)
 	}
-	// what comes after the last whole interval is in none
+	// bytes after the last whole interval are in no interval
 	testkit.CheckNear(t, "bytes over time", sum, sent, testkit.Tolerance{Relative: 0.1})
 	if v := valueOf(r, t, "delay", "train"); !(v > 2e-6 && v < 1e-3) {
 		t.Errorf("delay %v", v)

@@ -17,7 +17,7 @@ import (
 	"weir/worlds/sim"
 )
 
-// given is where the given GOAL files are, from the folder of this test's files.
+// given is the folder of the given GOAL files, relative to the folder of this test's files.
 const given = "../../../core/jobs/goal/testdata/"
 
 const jobSpec = `duration: 1s
@@ -28,7 +28,7 @@ switch: [ecmp]
 measure: [job]
 %s`
 
-// measures are those of the only traffic, by name.
+// measures returns the measures of the single traffic, by name.
 func measures(t *testing.T, o *results.Outcome) map[string]float64 {
 	t.Helper()
 	if len(o.Failed) > 0 {
@@ -59,7 +59,8 @@ func exactly(t *testing.T, name string, got, want float64) {
 	}
 }
 
-// TestGoalIdeal: the given files from a user's experiment, on the ideal network: to the nanosecond.
+// TestGoalIdeal runs the given files from a user's experiment on the ideal network, and checks their times to the
+// nanosecond.
 func TestGoalIdeal(t *testing.T) {
 	for file, want := range map[string]float64{"ring_allreduce_8": 450954e-9, "pipeline_4x6": 965913e-9,
 		"straggler_5": 1013003e-9} {
@@ -75,7 +76,8 @@ traffic: [{name: x, job: {goal: {file: `+given+file+`.goal}}}]
 	}
 }
 
-// TestChakraIdeal: traces of two hosts, one all-reduce of 4 kB: two transfers of 2 kB one after the other.
+// TestChakraIdeal checks traces of two hosts with one all-reduce of 4 kB: two transfers of 2 kB one after the
+// other.
 func TestChakraIdeal(t *testing.T) {
 	o := executeJob(t, fmt.Sprintf(jobSpec, 2, `network: {loggops: {L: 1us, o: 0s, g: 0s, G: 20ps, S: 1GB}}
 traffic: [{name: x, job: {chakra: {file: two}}}]
@@ -89,10 +91,10 @@ traffic: [{name: x, job: {chakra: {file: two}}}]
 	}
 }
 
-// The ring of the given file on packets. A message of 1,048,576 B is 1,048 full frames and a rest; it has arrived when
-// all have left the host, a full frame has left the switch, too, and both links' delays have passed. So the
-// difference to the ideal network of the same rate and delay is headers, and what is stored and forwarded: nothing
-// else.
+// TestGoalPackets checks the ring of the given file on packets. A message of 1,048,576 B is 1,048 full frames and a
+// rest. It has arrived when all frames have left the host, a full frame has left the switch, too, and both links'
+// delays have passed. So the difference from the ideal network of the same rate and delay consists of headers and
+// of store and forward only.
 func TestGoalPackets(t *testing.T) {
 	const tx, rest, delay, calc = 1090 * 8 * unit.Nanosecond / 100, 666 * 8 * unit.Nanosecond / 100, unit.Microsecond,
 		20480 * unit.Nanosecond
@@ -109,8 +111,8 @@ func TestGoalPackets(t *testing.T) {
 	exactly(t, "the difference", packets-ideal, (14 * (headers + stored + first)).Seconds())
 }
 
-// A job by formula: iterations of computing and communicating, with a straggler. On both networks all hosts have as
-// many iterations, and measures say what the definition says.
+// TestJobMeasures checks a job by formula: iterations of computation and communication, with a straggler. On both
+// networks all hosts have the same number of iterations, and measures agree with their definitions.
 func TestJobMeasures(t *testing.T) {
 	const traffic = `traffic:
   - {name: train, job: {all_reduce: {size: 400kB, iterations: 3, compute: 100us, slow: {h2: 1.5}}}, hosts: "*",
@@ -140,8 +142,8 @@ func TestJobMeasures(t *testing.T) {
 	}
 }
 
-// Iterations and operations count that began after the warm-up; how many have ended, and what all sent, is of the whole
-// run. Where all hosts compute alike none is the slowest.
+// TestJobWarmup checks that iterations and operations count if they began after the warm-up. The number of ended
+// iterations, and the bytes sent, are those of the whole run. If all hosts compute alike, no host is the slowest.
 func TestJobWarmup(t *testing.T) {
 	const text = `traffic:
   - {name: train, job: {all_reduce: {size: 400kB, iterations: 5, compute: 1ms, align: 2ms}}, hosts: "*",
@@ -165,8 +167,9 @@ func TestJobWarmup(t *testing.T) {
 	}
 }
 
-// align changes when iterations begin, and no measure but job, job_waiting and counts. An iteration takes as long as
-// the first without align, and exposed time and bandwidth are the same, however long the period is.
+// TestJobAlign checks that align changes the start of iterations, and only the measures job, job_waiting and
+// counts. An iteration takes as long as the first one without align. Exposed time and bandwidth are the same for
+// any period.
 func TestJobAlign(t *testing.T) {
 	const traffic = `traffic:
   - {name: train, job: {all_reduce: {size: 400kB, iterations: %d, compute: 100us, slow: {h2: 1.5}%s}}, hosts: "*",
@@ -201,8 +204,8 @@ func TestJobAlign(t *testing.T) {
 	}
 }
 
-// Where hosts compute alike none is the slowest, though a job is cut short when some are further ahead than others, or
-// some are servers, which compute nothing. A straggler is the slowest all the same.
+// TestJobNoSlowest checks that no host is the slowest if all compute alike, even if a job is cut short when some
+// are further ahead, or if some are servers, which compute nothing. A straggler is still the slowest.
 func TestJobNoSlowest(t *testing.T) {
 	text := func(job, slow string) string {
 		return strings.Replace(fmt.Sprintf(jobSpec, 6, fmt.Sprintf(`traffic:
@@ -238,8 +241,8 @@ groups: {all: "*"}
 	}
 }
 
-// Measures of listed flows, packet by packet, have nothing to do with a job's messages, though some of these begin with
-// the run, and end before its warm-up does.
+// TestJob_IgnoresMeasuresOfOtherFlows checks that measures of listed flows, packet by packet, are independent of a
+// job's messages. Some messages begin with the run, and end before its warm-up does.
 func TestJob_IgnoresMeasuresOfOtherFlows(t *testing.T) {
 	const job = `warmup: 30us
 traffic:
@@ -264,8 +267,8 @@ traffic:
 	}
 }
 
-// On an ideal network what is of packets, ports and switches is not defined, whatever is measured, and stands beside
-// what packets give.
+// TestIdealWithoutPackets checks that measures of packets, ports and switches are undefined on an ideal network.
+// They can share an experiment with values from packets.
 func TestIdealWithoutPackets(t *testing.T) {
 	const text = `traffic: [{name: x, transport: rdma, cc: dctcp, job: {all_reduce: {size: 400kB}}}]
 sweep: {net: {ideal: {network: {loggops: {G: 80ps}}}, packets: {network: packets}}}
@@ -297,8 +300,8 @@ plot: [{x: time, y: throughput}]
 	}
 }
 
-// A job ends on packets as soon as its ranks are through, though some have nothing to do, or no packet is ever in the
-// network.
+// TestJobWithoutPackets checks that a job on packets ends as soon as its ranks have finished, even if some have no
+// operation, or if no packet ever enters the network.
 func TestJobWithoutPackets(t *testing.T) {
 	for file, took := range map[string]float64{"alone": 1e-6, "nothing": 0} {
 		o := executeJob(t, fmt.Sprintf(jobSpec, 3, "traffic: [{name: x, job: {goal: {file: "+file+
@@ -310,8 +313,8 @@ func TestJobWithoutPackets(t *testing.T) {
 	}
 }
 
-// Jobs of every kind end on packets, beside each other, beside other traffic, and placed as the file says, over
-// transports with and without acknowledgements.
+// TestJobKinds checks that jobs of every kind finish on packets next to each other and to other traffic, on the
+// hosts that the file lists, over transports that acknowledge.
 func TestJobKinds(t *testing.T) {
 	for _, kind := range []string{"all_reduce: {size: 80kB, algorithm: ring, channels: 2, chunks: 2}",
 		"all_reduce: {size: 80kB, algorithm: double_tree, chunks: 3}",
@@ -352,7 +355,7 @@ traffic:
 	}
 }
 
-// However the run is carried out, a job gives the same.
+// TestJobSame checks that a job has the same results on any number of threads and in any window of execution.
 func TestJobSame(t *testing.T) {
 	s := plantest.Load(t, room(), `duration: 1s
 topology: {leaf_spine: {leaves: 2, spines: 2, hosts: 4, rate: 10Gbps, delay: 1us, buffer: 20 packets}}
@@ -381,8 +384,8 @@ traffic: [{name: a, job: {all_to_all: {size: 400kB, iterations: 3}}, hosts: "*",
 	}
 }
 
-// A job that waits for ever ends the run, which says who waits for what. Receives of any rank are checked when they
-// run.
+// TestJobDeadlock checks that a job that waits for ever ends the run, with the waiting ranks and their operations.
+// Receives from any rank are checked during the run.
 func TestJobDeadlock(t *testing.T) {
 	for _, network := range []string{"packets", "{loggops: {}}"} {
 		t.Run(network, func(t *testing.T) {
@@ -403,7 +406,8 @@ network: `+network+"\n"))
 	}
 }
 
-// A deadlock is said whole, with each place and rank, however long the file's name is.
+// TestDeadlock_ErrorListsEachPlace checks that the error of a deadlock has each place and rank, even with a long
+// file name.
 func TestDeadlock_ErrorListsEachPlace(t *testing.T) {
 	name := strings.Repeat("../testdata/", 14) + given + "deadlock_2.goal"
 	_, err := plan.Load(room(), file("t.yaml", fmt.Sprintf(jobSpec, 2,
@@ -416,7 +420,7 @@ func TestDeadlock_ErrorListsEachPlace(t *testing.T) {
 	}
 }
 
-// What is wrong with a job is an error of the file, at its place.
+// TestJobErrors checks that a mistake in a job is an error of the file, at its place.
 func TestJobErrors(t *testing.T) {
 	for _, x := range [][2]string{
 		{`job: {goal: {file: ` + given + `cycle.goal}}`,
@@ -474,7 +478,8 @@ measure: [job]
 	}
 }
 
-// On an ideal network switches do not count, so there may be none in the file.
+// TestIdealWithoutSwitches checks that a file for an ideal network may lack programs of switches, because switches
+// have no effect there.
 func TestIdealWithoutSwitches(t *testing.T) {
 	text := strings.Replace(fmt.Sprintf(jobSpec, 2, "network: {loggops: {}}\ntraffic: [{name: x, job: {all_reduce: "+
 		"{size: 1MB}}}]\n"), "switch: [ecmp]\n", "", 1)
@@ -485,7 +490,7 @@ func TestIdealWithoutSwitches(t *testing.T) {
 	}
 }
 
-// TestSlowPattern: slow hosts are named by patterns, too: all that a pattern means compute longer.
+// TestSlowPattern checks that patterns can select slow hosts: all matching hosts compute longer.
 func TestSlowPattern(t *testing.T) {
 	const text = "traffic: [{name: x, transport: tcp, cc: reno, job: {all_reduce: {size: 1MB, compute: 1ms, slow: %s}}}]\n"
 	var all []float64
@@ -497,7 +502,7 @@ func TestSlowPattern(t *testing.T) {
 	}
 }
 
-// A parameter of a job that changes nothing is warned of, and one that acts is not.
+// TestJobIdle checks that a parameter of a job without effect causes a warning, and that an effective one does not.
 func TestJobIdle(t *testing.T) {
 	for job, want := range map[string]string{
 		"{all_reduce: {size: 1MB, local: 2}}":                          "local of all_reduce has no effect",
@@ -519,7 +524,7 @@ func TestJobIdle(t *testing.T) {
 	}
 }
 
-// What an ideal network cannot carry is refused.
+// TestIdealErrors checks that traffic and events that an ideal network cannot model are refused.
 func TestIdealErrors(t *testing.T) {
 	const jobs = "traffic: [{name: x, job: {all_reduce: {size: 1MB}}, hosts: [h0, h1]}]\n"
 	for _, x := range [][2]string{
@@ -558,8 +563,8 @@ measure: [job]
 	}
 }
 
-// Times of messages need no record of any: on a ring of two hosts all take the same, and there are as many as the ring
-// has. A plot can show their distribution.
+// TestMessageTimes checks that times of messages are measured without a record of each message. On a ring of two
+// hosts all take the same time, and the distribution has all messages of the ring. A plot can show it.
 func TestMessageTimes(t *testing.T) {
 	o := executeJob(t, fmt.Sprintf(jobSpec, 2, `traffic: [{name: x, transport: tcp, cc: reno,
   job: {all_reduce: {size: 2000 B, iterations: 3}}}]

@@ -9,8 +9,9 @@ import (
 	"weir/study/plan"
 )
 
-// An all-gather of 1 MiB of each of four ranks, whose traces are ASTRA-sim's example, sends 12,582,912 B as there, and
-// a gather at a NIC of 100 Gb/s takes no less than its bytes take: on both networks.
+// TestSizesOnBothNetworks checks sizes on both networks. An all-gather of 1 MiB of each of four ranks, whose traces
+// are ASTRA-sim's example, sends 12,582,912 B as there. A gather at a NIC of 100 Gb/s takes at least the
+// transmission time of its bytes.
 func TestSizesOnBothNetworks(t *testing.T) {
 	for _, network := range []string{"packets", "{loggops: {L: 1us, o: 0s, g: 0s, G: 80ps, S: 1GB}}"} {
 		t.Run(network, func(t *testing.T) {
@@ -26,7 +27,8 @@ func TestSizesOnBothNetworks(t *testing.T) {
 	}
 }
 
-// Hosts receive as many bytes of a matrix's flows, and of collectives, as "What a size means" in docs/sizes.md has.
+// TestSizesReceived checks that hosts receive the number of bytes that "What a size means" in docs/sizes.md gives,
+// for flows of a matrix and for collectives.
 func TestSizesReceived(t *testing.T) {
 	const text = "duration: 1s\ntopology: {star: {hosts: 4, rate: 10Gbps, delay: 1us}}\nswitch: [forward]\n" +
 		"traffic: [{name: x, %s, transport: rdma, cc: none}]\nmeasure: [fct]\n"
@@ -47,8 +49,8 @@ func TestSizesReceived(t *testing.T) {
 	}
 }
 
-// A send and a receive of different sizes are refused before the run, with the place of the receive; where time decides
-// which message a receive takes, they end the run.
+// TestMessageSizes checks that a send and a receive of different sizes are refused before the run, with the place
+// of the receive. If the match depends on time, the mismatch ends the run.
 func TestMessageSizes(t *testing.T) {
 	const traffic = "traffic: [{name: x, transport: udp, rate: 1Gbps, job: {goal: {file: %s.goal}}}]\nnetwork: %s\n"
 	for _, network := range []string{"packets", "{loggops: {}}", "{loggops: {receive: free}}"} {

@@ -26,8 +26,8 @@ import (
 	"weir/worlds/live"
 )
 
-// A disturbed attempt is made again, up to the limit; the last one counts, all are recorded
-// and told (issue "The lab", honesty about the machine).
+// TestRepeatRun_RepeatsDisturbedAttempts checks that a disturbed attempt is repeated, up to the limit. The last one
+// counts, and all are recorded and reported (issue "The lab", honesty about the machine).
 func TestRepeatRun_RepeatsDisturbedAttempts(t *testing.T) {
 	noisy := []string{"a stall"}
 	for _, x := range []struct {
@@ -76,8 +76,8 @@ func TestRepeatRun_RepeatsDisturbedAttempts(t *testing.T) {
 	}
 }
 
-// TestBusyMachine: when the machine has disturbed all attempts of two runs, the others have one attempt, and that is
-// reported once.
+// TestBusyMachine checks that runs have one attempt after the machine has disturbed all attempts of two runs, and
+// that this is reported once.
 func TestBusyMachine(t *testing.T) {
 	const noisy, quiet = true, false
 	for _, x := range []struct {
@@ -113,9 +113,9 @@ func TestBusyMachine(t *testing.T) {
 	}
 }
 
-// What an attempt says of the machine is what data plane and generator say; what they lost
-// outside of the experiment's network is an error of the run and disturbs it, a connection
-// that failed is an error.
+// TestAttemptOf checks that an attempt has the measurements of the data plane and the generator about the machine.
+// Frames lost outside the experiment's network are an error of the run and disturb it. A failed connection is an
+// error.
 func TestAttemptOf(t *testing.T) {
 	var h unit.Histogram
 	h.Add(unit.Millisecond)
@@ -159,9 +159,9 @@ func TestAttemptOf(t *testing.T) {
 	}
 }
 
-// Results of the lab mean what those of the simulator do: what hosts count is theirs, what
-// the network delivered and how late is the network's, samples stand where they belong, and
-// of what is unfinished it is said how much has come.
+// TestLabRun checks that results of the lab have the meaning of the simulator's. Hosts give their own counters, the
+// network gives deliveries and delays, samples have the right places, and unfinished flows have the number of bytes
+// that arrived.
 func TestLabRun(t *testing.T) {
 	s := plantest.Load(t, room(), `duration: 2s
 warmup: 1s
@@ -242,8 +242,8 @@ measure: [{goodput: {by: traffic}}, {rtt: {every: 500ms}}, {queue: {port: s->b, 
 	}
 }
 
-// One point in ten may be outside, and a point is outside if one of its values is; what is undecided may turn out
-// either way (issue "The lab").
+// TestCountAgreements_AllowsOneInTenOutside checks that one point in ten may be outside, and that a point is
+// outside if one of its values is. An undecided point counts as inside or outside (issue "The lab").
 func TestCountAgreements_AllowsOneInTenOutside(t *testing.T) {
 	for _, x := range []struct {
 		points, outside, undecided int
@@ -276,8 +276,8 @@ func TestCountAgreements_AllowsOneInTenOutside(t *testing.T) {
 	}
 }
 
-// TestLabConfig: the data plane has the network, the times and the flows of the simulator's run, and room for the
-// largest packets of the file.
+// TestLabConfig checks that the data plane has the network, the times and the flows of the simulator's run, and
+// buffers for the largest packets of the file.
 func TestLabConfig(t *testing.T) {
 	s := plantest.Load(t, room(), `duration: 2s
 warmup: 1s
@@ -330,8 +330,8 @@ measure: [goodput, {queue: {port: s->b}}]
 	}
 }
 
-// What iperf3 cannot send is said before anything starts, by flow; our own generator sends
-// whatever CheckLab lets through.
+// TestCheckGenerator checks that traffic that iperf3 cannot send is refused before the start, by flow. Weir's own
+// generator sends all traffic that CheckLab accepts.
 func TestCheckGenerator(t *testing.T) {
 	const head = `duration: 2s
 topology:
@@ -368,7 +368,7 @@ switch: [forward]
 	}
 }
 
-// TestHasCaptures_ChecksRequestedSwitches: a run that is there counts only with the captures that are wanted.
+// TestHasCaptures_ChecksRequestedSwitches checks that a finished run counts only if it has the requested captures.
 func TestHasCaptures_ChecksRequestedSwitches(t *testing.T) {
 	first := results.Attempt{Replays: []results.Replay{{Switch: "s1"}, {Switch: "s2"}}}
 	last := results.Attempt{Replays: []results.Replay{{Switch: "s1"}}}
@@ -419,7 +419,7 @@ func TestHasCaptures_ChecksRequestedSwitches(t *testing.T) {
 	}
 }
 
-// A stall is judged by the shortest way that any flow has.
+// TestShortestRTT checks that stalls are judged by the shortest path of any flow.
 func TestShortestRTT(t *testing.T) {
 	for _, order := range []string{"near, far", "far, near"} {
 		t.Run(order, func(t *testing.T) {
@@ -451,8 +451,8 @@ measure: [goodput]
 	}
 }
 
-// lab_repeat: a point has another number of seeds in the lab than in the simulator, the first ones,
-// and claims about the lab miss none.
+// TestLabRepeat checks that lab_repeat gives a point fewer seeds in the lab than in the simulator, the first ones,
+// and that claims about the lab need no others.
 func TestLabRepeat(t *testing.T) {
 	text := strings.Replace(claimSpec, "repeat: 2",
 		"repeat: 3\nlab_repeat: 1\nquick: {lab_repeat: 2, rate: [1Mbps, 4Mbps]}", 1) +

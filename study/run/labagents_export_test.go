@@ -1,4 +1,4 @@
 package run
 
-// LabAgents is what agents of a point's hosts are told.
+// LabAgents returns the configuration of agents of a point's hosts.
 var LabAgents = labAgents

@@ -16,7 +16,7 @@ import (
 	"weir/worlds/lab/kernel"
 )
 
-// linux is a kernel that has what transport tcp needs.
+// linux returns a kernel with everything that transport tcp needs. Its agents fail with the given error.
 func linux(cannot error) *kernel.Kernel {
 	k := &kernel.Kernel{CongestionControls: []string{"reno", "cubic"}, Tick: 4 * unit.Millisecond, CPUs: 2,
 		Agent: func() error { return cannot }}
@@ -34,7 +34,7 @@ func withAgents() *experiment.Registry {
 	return r
 }
 
-// traced is an experiment in which Linux' own TCP follows HPCC++, with words to be replaced.
+// traced is an experiment in which Linux' own TCP follows HPCC++, with words to replace.
 const traced = `duration: 1s
 topology:
   hosts: [a, b, d]
@@ -49,8 +49,8 @@ traffic:
 measure: [goodput]
 `
 
-// What agents of Linux' hosts cannot do is said before anything starts, all at once and with its place: of the law, of
-// telemetry, of IP, of hosts with several flows, of the kernel.
+// TestCheckLabAgents checks that requests that agents of Linux' hosts cannot fulfil are refused before the start,
+// all at once and with their places. They concern the law, telemetry, IP, hosts with several flows, and the kernel.
 func TestCheckLabAgents(t *testing.T) {
 	for _, x := range []struct {
 		name    string
@@ -118,9 +118,9 @@ func TestCheckLabAgents(t *testing.T) {
 	}
 }
 
-// What an agent is told follows from the file: the law's parameters, the base round trip of its host's paths as T where
-// they are alike, and the rate of its host's link, if it sends, as the most that a receiver may claim. A segment with
-// its trace fits the MTU, as in the simulator.
+// TestAgentsOfHosts checks that the file decides the configuration of an agent: the law's parameters, and the base
+// round trip of its host's paths as T if they are alike. A sending host's link rate limits the rate that a receiver
+// may request. A segment with its trace fits the MTU, as in the simulator.
 func TestAgentsOfHosts(t *testing.T) {
 	for _, x := range []struct {
 		name, from, to string
@@ -139,7 +139,7 @@ func TestAgentsOfHosts(t *testing.T) {
 			if a.Eta != 0.9 || a.Flows != 3 || a.Rate != 100*unit.Mbps || b.Rate != 0 || d.Rate != 100*unit.Mbps {
 				t.Errorf("%+v", hosts)
 			}
-			// 4 ms, a frame of 1514 bytes over both links or less of it, an acknowledgement, and 0.2 ms of hosts
+			// 4 ms, a frame of at most 1514 bytes over both links, an acknowledgement, and 0.2 ms of hosts
 			if a.RTT < 4450*unit.Microsecond || a.RTT > 4600*unit.Microsecond || (b.RTT == a.RTT) != x.same ||
 				x.same != (b.RTT > 0) {
 				t.Errorf("T of %v, %v and %v", a.RTT, b.RTT, d.RTT)

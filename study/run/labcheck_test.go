@@ -19,7 +19,7 @@ import (
 	"weir/worlds/lab/kernel"
 )
 
-// What this machine's kernel has: tests do not ask it.
+// someKernel returns a kernel with fixed properties. Tests do not probe the kernel of the machine.
 func someKernel() *kernel.Kernel {
 	k := &kernel.Kernel{CongestionControls: []string{"reno", "bbr", "cubic"}, Tick: 4 * unit.Millisecond}
 	for _, name := range []string{"tcp_comp_sack_delay_ns", "tcp_comp_sack_nr", "tcp_ecn", "tcp_ecn_fallback",
@@ -29,7 +29,7 @@ func someKernel() *kernel.Kernel {
 	return k
 }
 
-// twoHosts begins experiments of two hosts at one switch.
+// twoHosts is the beginning of experiments with two hosts at one switch.
 const twoHosts = `duration: 2s
 topology:
   hosts: [a, b]
@@ -39,8 +39,8 @@ topology:
     - {ends: [s, b], rate: 100Mbps, delay: 1ms, buffer: 100 packets}
 `
 
-// What the kernel lacks is said by name, with the place in the file, all together, before
-// anything starts (issue "The lab").
+// TestCheckLab checks that features that the kernel lacks are refused by name, with their places in the file, all
+// at once, before the start (issue "The lab").
 func TestCheckLab(t *testing.T) {
 	for _, c := range []struct {
 		name, spec string
@@ -117,7 +117,8 @@ func TestCheckLab(t *testing.T) {
 	}
 }
 
-// Of senders that are the kernel's some measures are refused, by name; those of Weir's own tell.
+// TestCheckLabOfSenders checks that some measures of the kernel's senders are refused, by name. Weir's own senders
+// report them.
 func TestCheckLabOfSenders(t *testing.T) {
 	for _, c := range []struct {
 		name, spec string
@@ -137,7 +138,7 @@ func TestCheckLabOfSenders(t *testing.T) {
 	}
 }
 
-// checks checks an experiment, which must have these errors.
+// checks runs CheckLab on an experiment, and compares its errors.
 func checks(t *testing.T, text string, force bool, want []string) {
 	t.Helper()
 	err := CheckLab(plantest.Load(t, room(), text, experiment.Options{}), someKernel(), force)
@@ -151,8 +152,8 @@ func checks(t *testing.T, text string, force bool, want []string) {
 	}
 }
 
-// The estimate of frames: both of figure 4's senders are within what the lab carries, at
-// four times the paper's rates as well.
+// TestFramesPerSecond checks the estimate of frames per second. The senders are those of figure 4 at four times the
+// paper's rates. They fit a machine with two cores, and not one with a single core.
 func TestFramesPerSecond(t *testing.T) {
 	const text = `duration: 2s
 topology:
@@ -169,7 +170,7 @@ traffic:
 measure: [goodput]
 `
 	s := plantest.LoadSource(t, room(), file("test.yaml", text), experiment.Options{})
-	// On one core hosts and data plane share it.
+	// On a single core hosts and data plane share it.
 	k := someKernel()
 	for cpus, enough := range map[int]bool{1: false, 2: true} {
 		t.Run(fmt.Sprint("cores ", cpus), func(t *testing.T) {
@@ -186,8 +187,9 @@ measure: [goodput]
 	}
 }
 
-// What hosts send follows from the narrowest link of a path and from the flows that share it, not from the hosts' own
-// links: fast access links fit. Only datagrams depart however much waits. (Review of P4-ABC and the lab, F3.)
+// TestFramesByPath checks that a host's rate follows from the narrowest link of a path and from the flows that
+// share it, not from the host's own link: fast access links fit. Only datagrams are sent at their rate even if a
+// queue is full. (Review of P4-ABC and the lab, F3.)
 func TestFramesByPath(t *testing.T) {
 	const network = `duration: 5s
 topology:
@@ -229,7 +231,8 @@ topology:
 	}
 }
 
-// small datagrams do not make TCP's segments small: 1 Mb/s of 64 bytes beside TCP at 100 Mb/s.
+// TestSmallDatagrams checks that small datagrams do not make TCP's segments small: 1 Mb/s of 64 bytes next to TCP
+// at 100 Mb/s.
 func TestSmallDatagrams(t *testing.T) {
 	s := plantest.Load(t, room(), twoHosts+`switch: [forward]
 traffic:
@@ -243,8 +246,9 @@ measure: [goodput]
 	}
 }
 
-// A controller is what it says that it is, not what it is called: somebody's own reno is not the
-// kernel's, even if the kernel has one, and another may be the kernel's under its own name.
+// TestCheckLabOwnController checks that the field Kernel of a controller, and not its name, selects the kernel's
+// controller. A user's own controller may have the name of a kernel's one, and another one may be the kernel's
+// under its own name.
 func TestCheckLabOwnController(t *testing.T) {
 	for _, c := range []struct{ name, kernel, want string }{
 		{"none of the kernel's", "", "traffic x: the lab's hosts run Linux, which has no congestion control equivalent to " +
@@ -282,8 +286,9 @@ func TestCheckLabOwnController(t *testing.T) {
 	}
 }
 
-// Hosts have one link, and measures of others say themselves that the lab has them not. Switches that write telemetry
-// do not touch what asks for none, as a kernel's TCP.
+// TestCheckLabOfNetwork checks that hosts must have one link, and that a user's measure gives its own reason why
+// the lab lacks it. Switches that write telemetry do not change packets that request none, such as those of a
+// kernel's TCP.
 func TestCheckLabOfNetwork(t *testing.T) {
 	const text = twoHosts + `switch: [forward]
 traffic: [{name: x, from: a, to: b, transport: tcp}]
@@ -321,7 +326,7 @@ measure: [goodput]
 			}
 		})
 	}
-	// A family whose hosts have several links is for the simulator alone.
+	// A family whose hosts have several links is available in the simulator only.
 	s := plantest.Load(t, r, strings.Replace(text, network, "topology: {twice: {}}\n", 1), experiment.Options{})
 	err := CheckLab(s, someKernel(), false)
 	want := "host a has 2 links, but a host in the lab has one interface"
@@ -330,14 +335,14 @@ measure: [goodput]
 	}
 }
 
-// ours is somebody's own measure, which says why the lab has it not.
+// ours is a user's own measure, which gives the reason why the lab lacks it.
 type ours struct{ measure.Plain }
 
 func (ours) AddValues(*measure.Evaluation) {}
 
 func (ours) WhyNotInLab(*measure.Point) string { return "a kernel does not count them" }
 
-// A transport says itself that a kernel has it, whatever it is called, and how fast its flows are.
+// TestOwnTransport checks that a transport of any name declares that a kernel has it, and the rate of its flows.
 func TestOwnTransport(t *testing.T) {
 	r := room()
 	mine := udp.Scheme()

@@ -9,8 +9,8 @@ import (
 	"weir/study/experiment"
 )
 
-// Timeouts that are for networks of some microseconds come in the lab while threads wait; who sends nothing again, or
-// waits for longer, is not meant, nor is the kernel's TCP.
+// TestLabWarnings checks the warning about timeouts of some microseconds, which expire in the lab while threads
+// wait. Transports that retransmit no packet or wait longer, and the kernel's TCP, cause no warning.
 func TestLabWarnings(t *testing.T) {
 	for transport, want := range map[string]string{
 		"rdma, cc: dctcp":                                 "", // it probes

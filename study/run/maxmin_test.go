@@ -14,8 +14,8 @@ import (
 	"weir/study/plan"
 )
 
-// max_min divides links among the flows that are there at the end, in payload; framing l2 has 1000 of 1042 B. b has a
-// narrow NIC, so that a has what b leaves; the third has ended before.
+// TestMaxMin checks that max_min shares links among the flows that exist at the end, in payload; framing l2 carries
+// 1000 of 1042 B. Host b has a narrow NIC, so that a gets the rest. The third flow has ended before.
 func TestMaxMin(t *testing.T) {
 	text := strings.Replace(line, "{ends: [b, s], rate: 100Mbps", "{ends: [b, s], rate: 2Mbps", 1) + `
 traffic:
@@ -36,8 +36,8 @@ measure: [goodput, max_min]
 	}
 }
 
-// Among senders, the flows of a host have one part together, and a host that sends less than its part leaves the rest
-// to others. What they got is at most so far from it.
+// TestMaxMinAmongSenders checks that the flows of a host share one part, and that a host that sends less than its
+// part leaves the rest to others. It also checks the largest distance of the goodput from its share.
 func TestMaxMinAmongSenders(t *testing.T) {
 	text := line + `
 traffic:
@@ -58,7 +58,8 @@ measure: [goodput, {max_min: {among: sender}}]
 	testkit.CheckNear(t, "apart", valueOf(r, t, "max_min_apart", ""), apart, rounding)
 }
 
-// Where it would not know what a flow uses, it is refused, with its place.
+// TestMaxMinRefused checks that max_min is refused, with its place, if the links of a flow are unknown or limited
+// in packets.
 func TestMaxMinRefused(t *testing.T) {
 	for name, x := range map[string]struct{ old, new, want string }{
 		"several paths": {line[strings.Index(line, "topology"):strings.Index(line, "switch: ")],

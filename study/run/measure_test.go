@@ -23,10 +23,10 @@ import (
 	"weir/study/results"
 )
 
-// rounding is the tolerance of values that are exact but for rounding.
+// rounding is the tolerance of values that are exact except for rounding.
 var rounding = testkit.Tolerance{Relative: 1e-9}
 
-// line is two senders and a receiver; the switch's link to it has 10 Mb/s.
+// line has two senders and a receiver. The switch's link to the receiver has 10 Mb/s.
 const line = `title: t
 duration: 2s
 topology:
@@ -87,8 +87,8 @@ func floats(s *measure.Series) []float64 {
 	return out
 }
 
-// TestConstantRate: a datagram of 1000 bytes is a frame of 1042, 83.36 µs at 100 and 833.6 µs at 10 Mb/s. 6 Mb/s are
-// 750 of them a second, each on two links.
+// TestConstantRate checks measures of a constant rate. A datagram of 1000 bytes is a frame of 1042, 83.36 µs at 100
+// and 833.6 µs at 10 Mb/s. 6 Mb/s are 750 of them a second, each on two links.
 func TestConstantRate(t *testing.T) {
 	r := first(t, line+`
 warmup: 1s
@@ -132,9 +132,9 @@ measure: [{goodput: {every: 100ms}}, {throughput: {port: s->c, every: 50ms}}, {u
 	}
 }
 
-// The link's rate halves at 1 s: it is full before and after, which utilisation knows;
-// what it carries reacts within the first interval, and goodput of a sender at 4 Mb/s
-// does not change at all.
+// TestRateChange checks measures of a link whose rate halves at 1 s. The link is full before and after, and
+// utilisation takes the rate of the time. Throughput reacts within the first interval, and the goodput of the
+// sender a little later.
 func TestRateChange(t *testing.T) {
 	text := line + `
 traffic: [{name: a, from: a, to: c, transport: udp, rate: 20Mbps, gap_jitter: 0, payload: 1000 B, start: 0s}]
@@ -168,8 +168,8 @@ measure: [{utilisation: {port: s->c, every: 500ms}}, {throughput: {port: s->c, e
 	}
 }
 
-// Jain's index of 3 and 1 Mb/s is 16/20. The flow that begins at 0.5 s counts from
-// the first interval on that it is there for all of.
+// TestJain_CountsFlowsOfFullIntervals checks Jain's index: 3 and 1 Mb/s have 16/20. The flow that begins at 0.5 s
+// counts from the first interval that it covers completely.
 func TestJain_CountsFlowsOfFullIntervals(t *testing.T) {
 	text := line + `
 traffic:
@@ -197,7 +197,7 @@ measure: [{jain: {by: BY, every: 100ms}}, {time_to_fairness: {by: BY, every: 100
 	}
 }
 
-// A flow that ended in the warm-up is none that got nothing.
+// TestFairnessWithoutEnded checks that a flow that ended in the warm-up does not count as a flow without goodput.
 func TestFairnessWithoutEnded(t *testing.T) {
 	r := first(t, strings.Replace(line, "duration: 2s", "duration: 2s\nwarmup: 1s", 1)+`
 traffic:
@@ -213,7 +213,8 @@ measure: [{jain: {by: flow}}, {fct: {}}]
 	}
 }
 
-// TestFCT_WrittenNeedsSendBuffer: only a transport with a send buffer has writes that return.
+// TestFCT_WrittenNeedsSendBuffer checks that only a transport with a send buffer has the time at which the last
+// write returns.
 func TestFCT_WrittenNeedsSendBuffer(t *testing.T) {
 	for transport, want := range map[string]bool{"tcp": true, "rdma": false, "window, window: 4 packets": false} {
 		t.Run(transport, func(t *testing.T) {
@@ -231,8 +232,8 @@ func TestFCT_WrittenNeedsSendBuffer(t *testing.T) {
 	}
 }
 
-// The last write of a flow returns when what is left fits into the send buffer, so that no
-// more than the buffer holds is not acknowledged then. Deviations are those of the flows'
+// TestDeviations_MatchFlowTable checks the last write of a flow: it returns when the rest fits into the send
+// buffer, so that at most the size of the buffer is unacknowledged then. Deviations are computed from the flows'
 // values, which the table has one by one.
 func TestDeviations_MatchFlowTable(t *testing.T) {
 	r := first(t, line+`
@@ -273,8 +274,8 @@ measure: [{fct: {deviation: true}}, {retransmissions: {by: flow}}, unacked]
 	}
 }
 
-// The window of transport window never changes; nothing is shown before a flow begins
-// and after its end. UDP has no window.
+// TestGauges_CoverLifetimeOfFlows checks that gauges have values only between the start and the end of a flow. The
+// window of transport window never changes, and UDP has no window.
 func TestGauges_CoverLifetimeOfFlows(t *testing.T) {
 	text := line + `
 traffic:
@@ -305,8 +306,8 @@ measure: [{cwnd: {every: 10ms, flows: 2}}, {in_flight: {every: 10ms}}, {rate: {e
 	}
 }
 
-// Sizes are drawn from the distribution, so bins are its quantiles, the same for all
-// seeds; what a bin says is reckoned here from the flows themselves.
+// TestBins_FollowSizeQuantiles checks that bins are the quantiles of the size distribution, because sizes are drawn
+// from it, and that they are the same for all seeds. The test computes the values of a bin from the flows.
 func TestBins_FollowSizeQuantiles(t *testing.T) {
 	text := `title: t
 duration: 400ms
@@ -370,7 +371,7 @@ plot: [{x: flow_size, y: slowdown_p50}, {x: queue, y: cdf}, {x: fct, y: cdf, log
 	}
 }
 
-// TestRunFile: a run is the same after it was written and read, undefined values included.
+// TestRunFile checks that a run is the same after writing and reading, including undefined values.
 func TestRunFile(t *testing.T) {
 	dir := t.TempDir()
 	o := execute(t, line+`
@@ -400,8 +401,8 @@ measure: [goodput, {cwnd: {every: 100ms}}, {slowdown: {bins: 1}}, {queue: {port:
 	}
 }
 
-// Parquet files say what the runs say, with the sweep's keys, and undefined values as
-// nulls.
+// TestParquet_MatchesRuns checks that Parquet files have the values of the runs, with the sweep's keys, and nulls
+// for undefined values.
 func TestParquet_MatchesRuns(t *testing.T) {
 	dir := t.TempDir()
 	o := execute(t, line+`
@@ -461,7 +462,7 @@ measure: [{cwnd: {every: 100ms}}, {goodput: {every: 1s}}]
 	}
 }
 
-// Every measure that `weir list measures` names can be asked for, and has values.
+// TestEveryMeasure checks that every measure of `weir list measures` can be requested, and has values.
 func TestEveryMeasure(t *testing.T) {
 	options := map[string]string{"queue": "port: s->c", "throughput": "port: s->c", "utilisation": "port: s->c",
 		"packet_rate": "port: s->c", "reaction": "after: 1s, goodput: w"}
@@ -490,7 +491,7 @@ measure: [`+strings.Join(entries, ", ")+"]\n")
 	}
 }
 
-// A reaction may be looked for until the very end, which is what until is without it.
+// TestReactionUntilTheEnd checks that until may be the end of the run, which is also its default.
 func TestReactionUntilTheEnd(t *testing.T) {
 	r := first(t, line+`
 traffic: [{name: a, from: a, to: c, transport: udp, rate: 4Mbps, start: 0s}]
@@ -501,9 +502,9 @@ measure: [{reaction: {after: 500ms, goodput: a, until: 2s, every: 100ms, hold: 1
 	}
 }
 
-// What frames consist of adds up to what all ports have sent, with acknowledgements and
-// telemetry, and each part is that of the packets: 66 bytes of headers and options a TCP
-// segment, 58 a packet of rdma over IPv4 and 16 more for the first, and 48 of extension where telemetry is asked for.
+// TestOverhead_AddsUpToSentBytes checks that the parts of frames add up to the bytes that all ports have sent, with
+// acknowledgements and telemetry. The headers agree with the packets: 66 bytes of headers and options per TCP
+// segment, and 58 per packet of rdma over IPv4, with 16 more for the first one.
 func TestOverhead_AddsUpToSentBytes(t *testing.T) {
 	for transport, payloadHeader := range map[string]float64{"transport: tcp": 66. / 1000,
 		"transport: rdma, cc: none": 58.016 / 1000, "transport: rdma, cc: dctcp": 58.016 / 1000} {

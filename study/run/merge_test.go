@@ -34,8 +34,8 @@ func page(o *results.Outcome) error {
 	return err
 }
 
-// partOf copies of a results folder what a machine leaves that has carried out only these runs. Without an index it is
-// what one leaves that was killed.
+// partOf copies the part of a results folder that a machine leaves after these runs. Without an index it is what a
+// killed process leaves.
 func partOf(t *testing.T, of *results.Outcome, ids []string, index bool) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), filepath.Base(of.Dir))
@@ -71,7 +71,7 @@ func partOf(t *testing.T, of *results.Outcome, ids []string, index bool) string 
 	return dir
 }
 
-// differ names a file that two results folders have not alike; "" if there is none.
+// differ returns the name of a file that differs between two results folders, or "".
 func differ(t *testing.T, want, got string) string {
 	t.Helper()
 	a, b := contents(t, want), contents(t, got)
@@ -88,8 +88,9 @@ func differ(t *testing.T, want, got string) string {
 	return ""
 }
 
-// Whatever part of the runs, and of their traces, each of three machines has, also some of them twice, and in whatever
-// order they are merged, at once or one after the other: the bytes are those of one machine.
+// TestMergeAnySplit checks that merged folders have the bytes of one machine. Three machines have a random part of
+// the runs and of their traces, some of them twice. The folders are merged in random order, at once or one after
+// the other.
 func TestMergeAnySplit(t *testing.T) {
 	want := whole(t, experiment.Options{Set: []string{"repeat=2"}}, "x")
 	if len(want.Runs) != 6 {
@@ -145,7 +146,8 @@ func TestMergeAnySplit(t *testing.T) {
 	}
 }
 
-// TestMergeSeeds: ranges of seeds that follow each other, or overlap, are one experiment: that with all seeds.
+// TestMergeSeeds checks that ranges of seeds that follow each other, or overlap, become one experiment with all
+// seeds.
 func TestMergeSeeds(t *testing.T) {
 	seeds := func(first uint64, repeat string) *results.Outcome {
 		return whole(t, experiment.Options{Seed: &first, Set: []string{"repeat=" + repeat, "rate=1Mbps"}}, "x")
@@ -169,7 +171,8 @@ func TestMergeSeeds(t *testing.T) {
 	}
 }
 
-// The command and the sources of values that results of several seeds have are those of one command for all.
+// TestMergeSeedsCommand checks that merged results of several seeds have the command and the sources of values of
+// one command for all seeds.
 func TestMergeSeedsCommand(t *testing.T) {
 	for given, want := range map[string]string{
 		"weir run x.yaml": "weir run x.yaml --set repeat=3",
@@ -195,7 +198,7 @@ func TestMergeSeedsCommand(t *testing.T) {
 	}
 }
 
-// other makes of a results folder that of another program, as another machine's is.
+// other changes the program in a results folder to another one, as on another machine.
 func other(t *testing.T, dir string) {
 	t.Helper()
 	replace(t, filepath.Join(dir, "host.json"), "/"+runtime.GOARCH+" ", "/mips ")
@@ -210,8 +213,7 @@ func replace(t *testing.T, file, old, new string) {
 	put(t, file, strings.Replace(string(data), old, new, 1))
 }
 
-// reseal changes a file of a run, and gives it the digest of what it has then. A trace that vouched for what it had
-// goes.
+// reseal changes a file of a run, and updates its digest. The trace with the old digest is removed.
 func reseal(t *testing.T, file, old, new string) {
 	t.Helper()
 	replace(t, file, old, new)
@@ -223,8 +225,9 @@ func reseal(t *testing.T, file, old, new string) {
 	}
 }
 
-// Runs of several programs are together only if that is asked for. What is the same in both is taken of the one that
-// has more; what is not, is refused. The reports say which run is of which program.
+// TestMergePrograms checks that runs of several programs are merged only on request. A result that both have is
+// taken from the program with more runs if it is the same, and refused if it differs. The reports list the runs of
+// each program.
 func TestMergePrograms(t *testing.T) {
 	a, b := whole(t, experiment.Options{}, "x"), whole(t, experiment.Options{}, "y")
 	other(t, b.Dir)
@@ -273,7 +276,8 @@ func TestMergePrograms(t *testing.T) {
 	}
 }
 
-// What cannot be merged is refused with the names of the files, and nothing is written.
+// TestMergeRefuses checks that folders that cannot be merged are refused with the names of the files, and that no
+// file is written.
 func TestMergeRefuses(t *testing.T) {
 	good := whole(t, experiment.Options{}, "x")
 	y := whole(t, experiment.Options{}, "y")
@@ -311,14 +315,14 @@ func TestMergeRefuses(t *testing.T) {
 	testkit.Golden(t, "merge.txt", said.String())
 }
 
-// refusal is a way in which two folders do not fit.
+// refusal is a mismatch of two folders.
 type refusal struct {
 	name string
 	b    *results.Outcome // which the second is of; nil: which the first is of
 	do   func(a, b string)
 }
 
-// refusals are all ways, of results and those of another program.
+// refusals returns all mismatches of folders. The outcome y is from another executable than good.
 func refusals(t *testing.T, good, y *results.Outcome) []refusal {
 	fourth := uint64(4)
 	narrowed, later := whole(t, experiment.Options{Set: []string{"rate=1Mbps"}}, "x"), whole(t,
@@ -349,7 +353,7 @@ func refusals(t *testing.T, good, y *results.Outcome) []refusal {
 	}...)
 }
 
-// damages are those of which a file of the run is damaged, or of something else.
+// damages returns the mismatches with a damaged file of the run or of another kind.
 func damages(t *testing.T, id string) []refusal {
 	run := filepath.Join("runs", id+".json")
 	return []refusal{
@@ -386,7 +390,7 @@ func damages(t *testing.T, id string) []refusal {
 	}
 }
 
-// traceOthers traces other ports than whole does, in a folder that is there.
+// traceOthers traces other ports than whole does, into an existing folder.
 func traceOthers(t *testing.T, dir string) {
 	t.Helper()
 	if _, err := Execute(context.Background(), plantest.Load(t, room(), runnable, experiment.Options{}),
@@ -396,8 +400,8 @@ func traceOthers(t *testing.T, dir string) {
 	}
 }
 
-// Files of earlier programs, which a folder keeps and runs.json does not name, are no runs of another revision: they
-// are left out, and that is said.
+// TestMergeLeavesOutOldRuns checks that files of earlier programs, which a folder keeps and runs.json does not
+// list, do not count as runs of another revision. They are left out, with a notice.
 func TestMergeLeavesOutOldRuns(t *testing.T) {
 	good, old := whole(t, experiment.Options{}, "x"), whole(t, experiment.Options{}, "old")
 	dir := partOf(t, good, []string{good.Runs[0].ID}, true)
@@ -419,7 +423,7 @@ func TestMergeLeavesOutOldRuns(t *testing.T) {
 	}
 }
 
-// A call that was interrupted, whatever it had written, goes on.
+// TestMergeInterrupted checks that a merge that was interrupted at any point continues.
 func TestMergeInterrupted(t *testing.T) {
 	want := whole(t, experiment.Options{}, "x")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -452,7 +456,7 @@ func TestMergeInterrupted(t *testing.T) {
 	}
 }
 
-// The host.json of what was merged has all machines, also after another merge.
+// TestMergeHosts checks that host.json of a merged folder has all machines, also after another merge.
 func TestMergeHosts(t *testing.T) {
 	a, b := whole(t, experiment.Options{}, "x"), whole(t, experiment.Options{}, "x")
 	replace(t, filepath.Join(a.Dir, "host.json"), `"host": "`, `"host": "a`)
@@ -485,7 +489,7 @@ func TestMergeHosts(t *testing.T) {
 	}
 }
 
-// What happened in the sweeps of all folders is in what was merged, each execution once.
+// TestMergeAccounts checks that a merged folder has the executions of all folders, each once.
 func TestMergeAccounts(t *testing.T) {
 	a, b := whole(t, experiment.Options{}, "x"), whole(t, experiment.Options{}, "x")
 	for i, o := range []*results.Outcome{a, b} {
@@ -510,8 +514,8 @@ func TestMergeAccounts(t *testing.T) {
 	}
 }
 
-// Folders of processes that ended before they wrote runs.json are merged by their names, which weir run gives them. A
-// folder of a name of its own needs one beside it that has runs.json.
+// TestMergeWithoutIndex checks that folders of processes that ended before they wrote runs.json are merged by their
+// names from weir run. A folder with another name needs a second one with runs.json.
 func TestMergeWithoutIndex(t *testing.T) {
 	want := whole(t, experiment.Options{}, "x")
 	ids := []string{want.Runs[0].ID, want.Runs[1].ID}

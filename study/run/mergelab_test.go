@@ -13,8 +13,8 @@ import (
 	"weir/study/results"
 )
 
-// measured is a results folder as the lab leaves it, with runs of these seeds and a capture of each, all of which are
-// as long as that.
+// measured returns a results folder of the lab, with runs of these seeds and a capture of each. All runs have the
+// given length.
 func measured(t *testing.T, s *experiment.Spec, generator string, length float64, seeds ...uint64) string {
 	t.Helper()
 	dir := results.FolderPath(s, t.TempDir(), experiment.Lab)
@@ -48,8 +48,9 @@ func measured(t *testing.T, s *experiment.Spec, generator string, length float64
 	return dir
 }
 
-// Measured runs of several machines are together if each was measured once, with their captures. A run that two have
-// measured is refused: no two measurements are alike. So are generators of traffic side by side.
+// TestMergeLab checks that measured runs of several machines are merged, with their captures, if each was measured
+// once. Two measurements of one run are refused, because no two are alike. Results of different traffic generators
+// are refused, too.
 func TestMergeLab(t *testing.T) {
 	s := plantest.Load(t, room(), runnable, experiment.Options{Set: []string{"lab_repeat=3", "rate=1Mbps"}})
 	a, b := measured(t, s, "weir", 1, 1), measured(t, s, "weir", 2, 2, 3)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Messages with the same sender, receiver and tag are received in the order in which they are sent, though packets of a
-// short one arrive before those of a long one.
+// TestOvertakingMessages checks that messages with the same sender, receiver and tag are received in the order of
+// sending, even if packets of a short one arrive before those of a long one.
 func TestOvertakingMessages(t *testing.T) {
 	for _, transport := range []string{"udp, rate: 1Gbps", "tcp, cc: reno", "rdma, cc: none"} {
 		m := measures(t, executeJob(t, fmt.Sprintf(jobSpec, 2,
@@ -18,8 +18,8 @@ func TestOvertakingMessages(t *testing.T) {
 	}
 }
 
-// Results name the form of LogGOPS that ran, and LogGOPSim only where jobs have its times: GOAL files. They have no
-// name where packets carry a job.
+// TestIdealNetworkIsNamed checks that results name the form of LogGOPS that ran. They name LogGOPSim only if jobs
+// have its times: GOAL files. A job over packets has no such name.
 func TestIdealNetworkIsNamed(t *testing.T) {
 	const (
 		goal   = "{name: g, job: {goal: {file: overtaking.goal}}, hosts: [h0, h1], transport: rdma, cc: none}"

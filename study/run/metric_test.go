@@ -15,7 +15,7 @@ import (
 	"weir/study/plan"
 )
 
-// counting is a program of somebody's own that counts packets, and has the length of the last as a gauge.
+// counting is a user's own program that counts packets, and has the length of the last one as a gauge.
 type counting struct{ packets, last float64 }
 
 func (*counting) Name() string { return "counting" }
@@ -33,7 +33,8 @@ func (c *counting) Sample(_ unit.Time, to []dataplane.Sample) int {
 		{Metric: 1, Value: c.last}})
 }
 
-// What a program of somebody's own counts is measured, in claims and over time, without a measure written for it.
+// TestMetric_MeasuresProgramCounters checks that counters of a user's own program are available in claims and over
+// time, without a special measure.
 func TestMetric_MeasuresProgramCounters(t *testing.T) {
 	r := plantest.NewRegistry(p4abc.Scheme(), "../../papers/p4abc")
 	r.Programs = append(r.Programs, dataplane.Scheme{

@@ -22,7 +22,7 @@ import (
 	"weir/study/results"
 )
 
-// byNeed is an experiment of three points whose values differ by the phases of its senders.
+// byNeed returns an experiment with three points whose values differ by the phases of its senders.
 func byNeed(repeat string) string {
 	return strings.Replace(small, "repeat: 2", "repeat: "+repeat, 1) + smallTraffic + `switch: [forward]
 sweep: {rate: [1Mbps, 2100kbps, 4Mbps]}
@@ -31,14 +31,14 @@ expect: [{id: more, says: more is more, along: rate, that: next.goodput.a > good
 `
 }
 
-// wanted takes 10 seeds.
+// wanted needs 10 seeds.
 const (
 	wanted     = "{measure: delay.a, until: 6%, least: 3, most: 30}"
 	wantedN    = 10
 	wantedRuns = 3 * wantedN
 )
 
-// left is what a results folder has below dir: without runs that do not count, whose number is beyond.
+// left returns the files of a results folder below dir, without runs that do not count, and the number of those.
 func left(t *testing.T, dir string) (files map[string]string, beyond int) {
 	t.Helper()
 	files = contents(t, dir)
@@ -58,7 +58,7 @@ func left(t *testing.T, dir string) (files map[string]string, beyond int) {
 	return files, beyond
 }
 
-// home is what the experiment leaves with one run at a time: what all others have to leave too.
+// home returns the files of the experiment with one run at a time. All other executions must write the same.
 func home(t *testing.T, text string) map[string]string {
 	t.Helper()
 	if files, made := fixtures.homes[text]; made {
@@ -71,7 +71,7 @@ func home(t *testing.T, text string) map[string]string {
 	return files
 }
 
-// ahead leaves every other run in a folder below dir, also of later seeds than are needed, as another process may.
+// ahead writes every other run to a folder below dir, also of later seeds than are needed, as another process may.
 func ahead(t *testing.T, dir string) {
 	t.Helper()
 	s := plantest.Load(t, room(), byNeed(wanted), experiment.Options{})
@@ -115,7 +115,8 @@ func sameAs(t *testing.T, want, got map[string]string) {
 	}
 }
 
-// TestSeedsByNeed: the outcome has the first seeds that are enough, and no others: in its runs, claims and document.
+// TestSeedsByNeed checks that the outcome has the first seeds that are enough, and no others, in its runs, claims
+// and document.
 func TestSeedsByNeed(t *testing.T) {
 	files := home(t, byNeed(wanted))
 	dir := t.TempDir()
@@ -176,7 +177,8 @@ func TestSeedsByNeed(t *testing.T) {
 	}
 }
 
-// The same bytes come of any number of runs at a time, in any order and from anywhere, and of runs that are there.
+// TestSeedsByNeedSameBytes checks that the bytes are the same for any number of concurrent runs, in any order, from
+// any runner, and with existing runs.
 func TestSeedsByNeedSameBytes(t *testing.T) {
 	files := home(t, byNeed(wanted))
 	for _, x := range []struct {
@@ -209,13 +211,14 @@ func TestSeedsByNeedSameBytes(t *testing.T) {
 	}
 }
 
-// orderOfReturns has runs come back in another order than they were begun in. They wait on a bubble's clock.
+// orderOfReturns makes runs return in another order than they began. They wait on a bubble's clock.
 type orderOfReturns struct{ runs atomic.Int64 }
 
 func (o *orderOfReturns) wait() { time.Sleep(time.Duration(o.runs.Add(1)*7%20) * time.Millisecond) }
 
-// A cluster has room for all seeds at once, and is asked for no more than are likely needed, nor for more than twice as
-// many as there are: of the first three it asks for six, and where nine lack little, for no nine more.
+// TestSeedsByNeedOnCluster checks that a cluster with enough slots for all seeds gets only the number that is
+// likely needed, and at most twice the existing number. After the first three seeds it gets six. If nine are almost
+// enough, it does not get nine more.
 func TestSeedsByNeedOnCluster(t *testing.T) {
 	for _, c := range []struct {
 		least string
@@ -234,8 +237,8 @@ func TestSeedsByNeedOnCluster(t *testing.T) {
 	}
 }
 
-// What was interrupted goes on to the same, wherever that was: until then it is open how many seeds there are, and
-// what is finished of the first ones is in the outcome.
+// TestSeedsByNeedGoOn checks that an execution interrupted at any point continues to the same result. Until then
+// the number of seeds is open, and the outcome has the finished runs of the first seeds.
 func TestSeedsByNeedGoOn(t *testing.T) {
 	files := home(t, byNeed(wanted))
 	dir, text := t.TempDir(), byNeed(wanted)
@@ -276,7 +279,8 @@ func TestSeedsByNeedGoOn(t *testing.T) {
 	}
 }
 
-// Several processes on one experiment, whose seeds they share out: each has the same outcome.
+// TestSeedsByNeedTogether checks that several processes share the seeds of one experiment, and have the same
+// outcome.
 func TestSeedsByNeedTogether(t *testing.T) {
 	files := home(t, byNeed(wanted))
 	dir := t.TempDir()
@@ -302,7 +306,8 @@ func TestSeedsByNeedTogether(t *testing.T) {
 	sameAs(t, files, got)
 }
 
-// What a runner withdraws decides nothing: here a wrong value of the least seeds, that would have more wanted.
+// TestSeedsByNeedWithdrawn checks that a withdrawn result has no effect on the number of seeds. Here it is a wrong
+// value of one of the first seeds, which would require more.
 func TestSeedsByNeedWithdrawn(t *testing.T) {
 	files := home(t, byNeed(wanted))
 	s, dir := plantest.Load(t, room(), byNeed(wanted), experiment.Options{}), t.TempDir()
@@ -332,8 +337,8 @@ func TestSeedsByNeedWithdrawn(t *testing.T) {
 	}
 }
 
-// Folders of which each has a part of the runs are, merged, what one machine leaves; runs of later seeds count for
-// nothing there either.
+// TestSeedsByNeedMerged checks that merged folders, each with a part of the runs, equal the folder of one machine.
+// Runs of later seeds do not count there either.
 func TestSeedsByNeedMerged(t *testing.T) {
 	files := home(t, byNeed(wanted))
 	root := t.TempDir()
@@ -367,8 +372,8 @@ func TestSeedsByNeedMerged(t *testing.T) {
 	}
 }
 
-// A run that fails has no value: how many seeds are needed stays open, and the failure is told. When it is carried out
-// the next time, all is as if nothing had been.
+// TestSeedsByNeedFailed checks that a run that fails has no value: the number of seeds stays open, and the failure
+// is reported. After a later success, the files equal those of an undisturbed execution.
 func TestSeedsByNeedFailed(t *testing.T) {
 	files := home(t, byNeed(wanted))
 	s := plantest.Load(t, room(), byNeed(wanted), experiment.Options{})
@@ -409,7 +414,8 @@ func TestSeedsByNeedFailed(t *testing.T) {
 	}
 }
 
-// If the most seeds are not enough, all of them count, and that is told.
+// TestSeedsByNeedNotReached checks that all seeds count, and that the outcome reports it, if the maximum number of
+// seeds is not enough.
 func TestSeedsByNeedNotReached(t *testing.T) {
 	o := execute(t, byNeed("{measure: delay.a, until: 2%, least: 3, most: 7}"), Options{Executable: "e"})
 	if len(o.Runs) != 21 || o.Chosen.State != results.Unmet || !strings.Contains(o.Chosen.String(),
@@ -418,7 +424,7 @@ func TestSeedsByNeedNotReached(t *testing.T) {
 	}
 }
 
-// A run has the same id whatever says how many seeds there are.
+// TestSeedsByNeedSameRuns checks that a run has the same id with a fixed number of seeds and with a number by need.
 func TestSeedsByNeedSameRuns(t *testing.T) {
 	number, need := plantest.Load(t, room(), byNeed("30"), experiment.Options{}), plantest.Load(t, room(), byNeed(wanted),
 		experiment.Options{})
@@ -433,7 +439,7 @@ func TestSeedsByNeedSameRuns(t *testing.T) {
 	}
 }
 
-// TestSeedsByNeedTraces: a trace of each run that counts is left, also of those that were there without.
+// TestSeedsByNeedTraces checks that each run that counts has a trace, also runs that existed without one.
 func TestSeedsByNeedTraces(t *testing.T) {
 	dir := t.TempDir()
 	execute(t, byNeed(wanted), Options{Dir: dir, Executable: "e"})

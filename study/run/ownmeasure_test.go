@@ -12,15 +12,15 @@ import (
 	"weir/study/results"
 )
 
-// ownHops is a measure that a binary of somebody's own adds.
+// ownHops is a measure that a user's own binary adds.
 type ownHops struct{ measure.Plain }
 
 func (ownHops) AddValues(e *measure.Evaluation) {
 	e.Add(measure.Measured{Name: "hops", Unit: "packets", Value: float64(e.Result.PacketHops)})
 }
 
-// TestOwnMeasure: a registry with one more measure runs it, and shows it wherever measures are shown: in results,
-// claims and the schema.
+// TestOwnMeasure checks that a registry with one more measure runs it, and shows it in results, claims and the
+// schema like any other.
 func TestOwnMeasure(t *testing.T) {
 	r := room()
 	r.Measures = append(r.Measures, measure.Definition{Name: "hops", Doc: "links that packets have crossed",
@@ -42,7 +42,7 @@ expect: [{id: far, says: two links each, that: hops > 100}]
 	}
 }
 
-// ownFates is one with groups, of which there is nothing in one.
+// ownFates is a measure with groups, one of which has no packets.
 type ownFates struct{ measure.Plain }
 
 func (ownFates) AddValues(e *measure.Evaluation) {
@@ -50,8 +50,8 @@ func (ownFates) AddValues(e *measure.Evaluation) {
 		{Group: "crossed", Value: float64(e.Result.PacketHops)}, {Group: "eaten", Value: 0}}})
 }
 
-// What others do with a measure its kind says, somebody's own as well: whether simulator and lab
-// are compared, and how; whether tables leave out empty groups.
+// TestOwnMeasureTraits checks that the definition of a user's own measure decides its treatment: whether and how
+// simulator and lab are compared, and whether tables leave out empty groups.
 func TestOwnMeasureTraits(t *testing.T) {
 	text := func(hops, fates measure.Definition, factor float64) string {
 		t.Helper()

@@ -1,4 +1,4 @@
 package run_test
 
-// The tests run with what the program weir has.
+// The tests run with all parts of the program weir.
 import _ "weir/app/all"

@@ -20,7 +20,7 @@ import (
 	"weir/study/results"
 )
 
-// lossless is a registry with flow control and what needs it, and with probes between switches.
+// lossless returns a registry with flow control and its prerequisites, and with probes between switches.
 func lossless() *experiment.Registry {
 	r := room()
 	r.Programs = append(r.Programs, classify.Scheme(), ecn.Scheme(), hula.Scheme(), pfc.Scheme(), sharedbuffer.Scheme())
@@ -29,7 +29,7 @@ func lossless() *experiment.Registry {
 	return r
 }
 
-// one is the only run of an experiment.
+// one executes the single run of an experiment.
 func one(t *testing.T, text string) (*results.Run, *results.Outcome) {
 	t.Helper()
 	s := plantest.LoadSource(t, lossless(), file("t.yaml", text), experiment.Options{})
@@ -40,8 +40,8 @@ func one(t *testing.T, text string) (*results.Run, *results.Outcome) {
 	return o.Runs[0], o
 }
 
-// circle is a ring of switches with a host each and PFC; what its hosts send two switches on
-// locks it up if each link has more to carry than it can.
+// circle is a ring of switches with PFC and a host each. Its hosts send to the switch two hops on, which locks the
+// ring if each link has too much traffic.
 func circle(n int, flows string) string {
 	var b strings.Builder
 	var hosts, switches []string
@@ -63,8 +63,8 @@ func circle(n int, flows string) string {
 	return b.String()
 }
 
-// TestDeadlock_EndsRunWithPorts: a deadlock is the reason of the run's end, in runs.json and for people, with the
-// ports.
+// TestDeadlock_EndsRunWithPorts checks that a deadlock is the reason of the run's end, with the ports, in runs.json
+// and in the report.
 func TestDeadlock_EndsRunWithPorts(t *testing.T) {
 	r, o := one(t, circle(5, "5MB")+"measure: [drops, {pfc_pause: {by: port, log: true}}, {buffer: {every: 10us, "+
 		"percentiles: [50]}}]\n")
@@ -119,8 +119,8 @@ func TestDeadlock_EndsRunWithPorts(t *testing.T) {
 	}
 }
 
-// Two senders at 10 Gb/s for one receiver: each is held for half of the time, all the ports
-// taken together for what these two are of them, and nothing is lost.
+// TestPFCPause_HoldsEachSenderHalfTheTime checks that two senders at 10 Gb/s to one receiver are each paused for
+// half of the time, without drops. The value of all ports is the mean over them.
 func TestPFCPause_HoldsEachSenderHalfTheTime(t *testing.T) {
 	const head = `title: t
 duration: 20ms
@@ -146,7 +146,7 @@ measure: [fct, drops, `
 	}
 }
 
-// Jumbo frames have the headroom that they need without being asked for.
+// TestPFC_HasHeadroomForJumboFrames checks that jumbo frames have enough headroom by default.
 func TestPFC_HasHeadroomForJumboFrames(t *testing.T) {
 	r, _ := one(t, `title: t
 duration: 20ms
@@ -162,7 +162,7 @@ measure: [drops, pfc_pause]
 	}
 }
 
-// What the programs cannot be is an error of the file.
+// TestFlowControlRefusals checks that impossible lists and parameters of the programs are errors of the file.
 func TestFlowControlRefusals(t *testing.T) {
 	for list, want := range map[string]string{
 		"[forward, pfc]":                                        "put shared_buffer before it",

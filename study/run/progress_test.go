@@ -15,7 +15,7 @@ import (
 	"weir/worlds/sim"
 )
 
-// beyond is a path on which a run used to be cut: hosts a and b with a switch between them.
+// beyond has hosts a and b with a switch between them, on a path that once cut a run short.
 func beyond(duration, delay, rest string) string {
 	return "title: t\nduration: " + duration + `
 topology:
@@ -31,8 +31,9 @@ measure: [fct, loss]
 
 const transfer = "traffic: [{name: x, from: a, to: b, transport: tcp, cc: reno, size: 100kB, start: 0s}]\n"
 
-// A run ends before its duration only when nothing can change anything: delays and outages longer than any
-// fixed patience are waited for, and so is a retransmission timer that has backed off to its maximum.
+// TestRun_EndsEarlyOnlyWithoutProgress checks that a run ends before its duration only when no further event can
+// change its state. It waits for delays and outages of any length, and for a retransmission timer that has backed
+// off to its maximum.
 func TestRun_EndsEarlyOnlyWithoutProgress(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
@@ -57,7 +58,7 @@ func TestRun_EndsEarlyOnlyWithoutProgress(t *testing.T) {
 			outcome.NoProgress, 127, 127.5, "no event: its connection has timed out"},
 		{"down for ever", beyond("100s", "1ms", transfer) + "events: [{at: 1ms, link: [s, b], down: true}]\n",
 			outcome.TimeUp, 100, 100, "its timer at 127"},
-		// HULA's probes between switches are no packets of the flow, and do not keep the run going
+		// HULA's probes between switches do not belong to the flow, and do not keep the run going.
 		{"connection given up, with probes between switches", `title: t
 duration: 3000s
 topology: {leaf_spine: {leaves: 2, spines: 2, hosts: 1, rate: 1Gbps, delay: 10us, buffer: 100 packets}}
@@ -93,8 +94,8 @@ measure: [fct, loss]
 	}
 }
 
-// A run whose datagrams are waited for ends when the last has arrived, whatever its duration: measures that are
-// taken over its time do not depend on how long it might have gone on.
+// TestProgressOfDatagrams checks that a run with finite datagram flows ends when the last datagram has arrived, for
+// any duration. So measures over its time do not depend on the duration.
 func TestProgressOfDatagrams(t *testing.T) {
 	text := func(duration string) string {
 		return beyond(duration, "1ms",
@@ -105,7 +106,7 @@ func TestProgressOfDatagrams(t *testing.T) {
 	for _, duration := range []string{"1s", "10s", "1000s", "20000s"} {
 		r, _ := one(t, strings.Replace(text(duration), "measure: [fct, loss]\n", "", 1))
 		got := fmt.Sprint(r.End, r.Measures)
-		// 100 kB at 8 Mb/s, less what the first datagram does not wait; two links of 1 ms, and the last frame on them
+		// 100 kB at 8 Mb/s, minus the gap before the first datagram; plus two links of 1 ms and the last frame on them
 		if r.End.Reason != string(outcome.AllDone) || r.End.TimeS < 0.1 || r.End.TimeS > 0.105 {
 			t.Errorf("duration %s: %+v", duration, r.End)
 		}
@@ -118,7 +119,7 @@ func TestProgressOfDatagrams(t *testing.T) {
 	}
 }
 
-// What holds a flow up is named, whatever it is.
+// TestRun_NamesWhatFlowsWaitFor checks that the end of a run names the cause that holds a flow up.
 func TestRun_NamesWhatFlowsWaitFor(t *testing.T) {
 	udp := "traffic:\n  - {name: x, from: a, to: b, transport: udp, rate: 1Mbps, size: 1MB, start: %s}\n"
 	for _, c := range []struct{ name, text, want string }{
@@ -139,8 +140,9 @@ func TestRun_NamesWhatFlowsWaitFor(t *testing.T) {
 	}
 }
 
-// Progress counts the packet-hops of all runs, shares go up to 1, and the simulated time is that of a run under way. A
-// run whose flows are done long before its duration is not taken for hardly begun.
+// TestProgress_CountsPacketHops checks that progress counts the packet-hops of all runs, that shares rise to 1, and
+// that the simulated time belongs to a run in progress. A run whose flows finish long before its duration does not
+// look as if it had just begun.
 func TestProgress_CountsPacketHops(t *testing.T) {
 	var all []Progress
 	var ticks atomic.Int64 // every look at the clock is a report later
@@ -182,7 +184,7 @@ func TestProgress_CountsPacketHops(t *testing.T) {
 	}
 }
 
-// Reports of one run are at least the time of often apart.
+// TestReportsAreRare checks that reports of one run are at least minInterval apart.
 func TestReportsAreRare(t *testing.T) {
 	r := plan.ListRuns(plantest.Load(t, room(), runnable, experiment.Options{}))[0]
 	c, err := r.Config()

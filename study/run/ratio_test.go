@@ -7,8 +7,8 @@ import (
 	"weir/study/report"
 )
 
-// A flow that the duration cuts off counts as unfinished, and not in the mean; the ratio to a reference
-// point has its own column, which says what it is over.
+// TestUnfinishedAndRatio checks that a flow that the duration cuts off counts as unfinished, and not in the mean.
+// The ratio to a reference point has a separate column, whose title names the reference.
 func TestUnfinishedAndRatio(t *testing.T) {
 	o := execute(t, line+`traffic:
   - {name: x, from: a, to: c, transport: udp, rate: 1Mbps, size: $size}

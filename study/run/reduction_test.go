@@ -19,11 +19,11 @@ import (
 	"weir/study/plan"
 )
 
-// frames are the chain's, with 64 bytes beside the payload.
+// frames gives packets 64 bytes in addition to the payload.
 const frames = "framing: htsim\nmtu: 1000 B payload\n"
 
-// TestFCTLast: two flows of one packet, each 1064 B: 85.12 µs at 100, 851.2 µs at 10 Mb/s, and 2 ms on the way. The
-// second waits for the first.
+// TestFCTLast checks two flows of one packet, each 1064 B: 85.12 µs at 100, 851.2 µs at 10 Mb/s, and 2 ms of delay.
+// The second waits for the first.
 func TestFCTLast(t *testing.T) {
 	r := first(t, line+frames+`
 traffic:
@@ -51,8 +51,8 @@ measure: [fct_last]
 	}
 }
 
-// TestOvershoot_IsShareOfBDP: a window of ten packets on a path of 4.99264 ms (2·2 ms, a frame and an acknowledgement
-// of 64 B on both links) and 10 Mb/s · 1000/1064 of payload.
+// TestOvershoot_IsShareOfBDP checks a window of ten packets on a path of 4.99264 ms (2·2 ms, a frame and an
+// acknowledgement of 64 B on both links) and 10 Mb/s · 1000/1064 of payload.
 func TestOvershoot_IsShareOfBDP(t *testing.T) {
 	text := line + frames + `
 traffic:
@@ -72,8 +72,8 @@ measure: [overshoot]
 	}
 }
 
-// The link is down from 100 to 200 ms. The last acknowledgement comes within 5 ms, and the timer of
-// 10 ms expires at about 115, 135, 175 and 255 ms.
+// TestTimeouts_CountExpiredTimers checks the timeouts of a link that is down from 100 to 200 ms. The last
+// acknowledgement arrives within 5 ms, and the timer of 10 ms expires at about 115, 135, 175 and 255 ms.
 func TestTimeouts_CountExpiredTimers(t *testing.T) {
 	text := line + frames + `
 traffic:
@@ -90,8 +90,9 @@ measure: [timeouts]
 	}
 }
 
-// A queue that datagrams fill is longer than three packets when the seventh has come: frames of
-// 85.12 µs, one every 400 µs, and 851.2 µs for each. A window that is fixed is not reduced.
+// TestReductionFrom checks the start of congestion. A queue that datagrams fill is longer than three packets at the
+// arrival of the seventh: frames of 85.12 µs, one every 400 µs, and 851.2 µs to send each. A fixed window is never
+// reduced.
 func TestReductionFrom(t *testing.T) {
 	text := line + frames + `
 traffic:
@@ -111,8 +112,8 @@ measure: [{reduction: {port: s->c, above: 3 packets}}]
 	}
 }
 
-// What reno does about a loss is seen in its window over time, too, but later, and between two
-// samples. Without a queue, congestion begins at a time.
+// TestReductionOfTCP checks that the reduction of reno after a loss is at most one sample before it shows in the
+// window over time. Without a queue, congestion begins at a given time.
 func TestReductionOfTCP(t *testing.T) {
 	r := first(t, line+`
 traffic: [{name: x, from: [a, b], to: c, transport: tcp, cc: reno, start: "0s"}]
@@ -148,7 +149,7 @@ sweep: {of: [first, all]}
 		testkit.Tolerance{Relative: 1e-12})
 }
 
-// answering is a program that tells the sender of every datagram of it.
+// answering is a program that notifies the sender of each of its datagrams.
 type answering struct{}
 
 func (answering) Name() string { return "answering" }
@@ -163,8 +164,8 @@ func (answering) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict
 	return dataplane.Accept
 }
 
-// TestNacks_MeasureCountAndDelay: each of the 50 datagrams gives a notice, which takes 5.12 µs and 1 ms. All measures
-// can be claimed, in their units.
+// TestNacks_MeasureCountAndDelay checks that each of the 50 datagrams causes a notice, which takes 5.12 µs and 1
+// ms. Claims can use all of these measures, in their units.
 func TestNacks_MeasureCountAndDelay(t *testing.T) {
 	r := room()
 	r.Programs = append(r.Programs, dataplane.Scheme{Scheme: scheme.Scheme{Name: "answering", Doc: "answers"},

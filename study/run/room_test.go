@@ -8,7 +8,7 @@ import (
 
 const small, smallTraffic = plantest.Small, plantest.SmallTraffic
 
-// room is the registry of this package's tests.
+// room returns the registry of this package's tests.
 func room() *experiment.Registry { return plantest.NewRegistry(p4abc.Scheme(), "../../papers/p4abc") }
 
 func file(name, text string) *experiment.Source { return plantest.NewSource(name, text) }

@@ -20,7 +20,7 @@ import (
 	"weir/study/run/remote"
 )
 
-// elsewhere is a runner of this process whose workers know of an experiment what its parcel says.
+// elsewhere is a runner in this process whose workers get the experiment from its parcel only.
 type elsewhere struct {
 	t        *testing.T
 	room     int
@@ -69,8 +69,8 @@ func (e *elsewhere) VerifyResults(context.Context) (withdrawn []string, err erro
 
 func (e *elsewhere) Close() error { e.ended++; return nil }
 
-// Whoever carries out runs, the folder has the same bytes: also of an experiment with files, whose runs come largest
-// first, and of one that is gone on with.
+// TestRunnerSameBytes checks that the folder has the same bytes with any runner. It includes an experiment with
+// files, results that return largest first, and an execution that continues after an interruption.
 func TestRunnerSameBytes(t *testing.T) {
 	const listed = `duration: 200ms
 topology: {file: net.txt, format: hpcc}
@@ -132,7 +132,7 @@ measure: [fct]
 	}
 }
 
-// Runs with most packet-hops are handed over first.
+// TestRunnerLargestFirst checks that the runs with the most packet-hops are handed over first.
 func TestRunnerLargestFirst(t *testing.T) {
 	e := &elsewhere{t: t, room: 1}
 	execute(t, runnable, Options{Executable: "e", Runner: e})
@@ -141,7 +141,7 @@ func TestRunnerLargestFirst(t *testing.T) {
 	}
 }
 
-// What a runner withdraws is carried out again, also if it was there before.
+// TestRunnerWithdraws checks that runs that a runner withdraws are executed again, even if they existed before.
 func TestRunnerWithdraws(t *testing.T) {
 	dir := t.TempDir()
 	s := plantest.Load(t, room(), runnable, experiment.Options{})
@@ -185,8 +185,8 @@ func TestRunnerWithdraws(t *testing.T) {
 	}
 }
 
-// What comes back is checked; an error is the run's, and others go on; what says that nothing more can be carried out
-// ends all, and keeps what is there.
+// TestRunnerErrors checks that returned results are verified. An error fails its run only, and the others continue.
+// A LostError ends the execution, and keeps the finished runs.
 func TestRunnerErrors(t *testing.T) {
 	first := ""
 	other := func(t Task, data []byte, err error) ([]byte, error) {
@@ -255,7 +255,7 @@ func TestRunnerErrors(t *testing.T) {
 	}
 }
 
-// TestRunnerOther: another run's result is not taken for a run's, though its digest is right.
+// TestRunnerOther checks that another run's result is not accepted for a run, even with the right digest.
 func TestRunnerOther(t *testing.T) {
 	dir := t.TempDir()
 	s := plantest.Load(t, room(), runnable, experiment.Options{})
@@ -273,7 +273,8 @@ func TestRunnerOther(t *testing.T) {
 	}
 }
 
-// Who unpacks a parcel gets the files that it has, with the content that it names, and no others.
+// TestUnpackParcel_RejectsWrongFiles checks that unpacking a parcel gives exactly its files, with the content that
+// their digests name.
 func TestUnpackParcel_RejectsWrongFiles(t *testing.T) {
 	s := plantest.Load(t, room(), runnable, experiment.Options{})
 	manifest, files := remote.PackParcel(s)

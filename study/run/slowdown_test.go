@@ -7,9 +7,8 @@ import (
 	"weir/study/claim"
 )
 
-// A flow that is alone, with a window that is never closed and no handshake, has a
-// slowdown of 1, whatever its size, the path and the framing: the formula is that of
-// store and forward.
+// TestIdealFCT checks that a single flow, with an unlimited window and no handshake, has a slowdown of 1 for any
+// size, path and framing. The formula is that of store and forward.
 func TestIdealFCT(t *testing.T) {
 	for _, size := range []string{"1 B", "1000 B", "1001 B", "5kB", "1MB"} {
 		for _, set := range []string{"framing=l2", "framing=wire", "framing=hpcc", "traffic.x.ip=6", "traffic.x.to=h1",
@@ -33,7 +32,8 @@ measure: [slowdown]
 	}
 }
 
-// TestSlowdown_PercentilesAscend: slowdown and percentiles can be claimed, plotted, and are of finished flows.
+// TestSlowdown_PercentilesAscend checks that slowdown and its percentiles can be claimed and plotted, and cover
+// finished flows.
 func TestSlowdown_PercentilesAscend(t *testing.T) {
 	o := execute(t, `title: t
 duration: 2s

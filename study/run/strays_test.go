@@ -11,8 +11,8 @@ import (
 	"weir/study/results"
 )
 
-// TestStraysAreNamed: packets that arrive where no endpoint expects them are named by flow, NIC and host, and such a
-// run is stuck.
+// TestStraysAreNamed checks that packets that arrive where no endpoint expects them are listed by flow, NIC and
+// host, and that such a run is stuck.
 func TestStraysAreNamed(t *testing.T) {
 	s := plantest.LoadSource(t, room(), file("t.yaml", `duration: 1ms
 topology:

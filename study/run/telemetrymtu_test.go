@@ -44,9 +44,9 @@ func (l *longest) Observe(e trace.Event, p *packet.Packet) {
 	}
 }
 
-// TestTelemetryLeavesRoom: with an MTU in bytes no frame with its telemetry is longer than that and Ethernet's header,
-// in the simulator and in the lab, and the longest is not shorter than it must be, but for what a transport pads.
-// Payload that a file gives is not touched.
+// TestTelemetryLeavesRoom checks that no frame with its telemetry is longer than an MTU in bytes and Ethernet's
+// header, in the simulator and in the lab. The longest frame is exactly that long, except for the padding of a
+// transport. A payload in the file is not changed.
 func TestTelemetryLeavesRoom(t *testing.T) {
 	r := plantest.NewRegistry(p4abc.Scheme(), ".")
 	r.Programs = append(r.Programs, inband.Scheme())

@@ -32,9 +32,9 @@ traffic:
 measure: [job%s]
 %s`
 
-// What ranks do is the same on both kinds of networks as far as they compute, adds up to what the measure job says of
-// them, and the one that computes longest waits least. Without the measure nothing is kept, and with it nothing else
-// is different.
+// TestTimeline_AddsUpToJobMeasure checks that the computation of ranks is the same on both kinds of networks, and
+// that timelines agree with the measure job. The rank that computes longest waits least. Without the measure no
+// timeline is kept, and the run is otherwise unchanged.
 func TestTimeline_AddsUpToJobMeasure(t *testing.T) {
 	for _, network := range []string{"packets", "{loggops: {L: 2us, o: 0s, g: 0s, G: 80ps, S: 1GB}}"} {
 		t.Run(network, func(t *testing.T) {
@@ -78,7 +78,8 @@ func TestTimeline_AddsUpToJobMeasure(t *testing.T) {
 	}
 }
 
-// Hosts, times and a bound choose what is kept; what a bound leaves out is said in the results and in the figure.
+// TestTimelineChosen checks that hosts, times and a limit select the rows. The results and the figure report the
+// rows beyond the limit.
 func TestTimelineChosen(t *testing.T) {
 	all := executeJob(t, fmt.Sprintf(timelineSpec, ", timeline", "")).Runs[0].Timelines[0]
 	part := executeJob(t, fmt.Sprintf(timelineSpec, ", {timeline: {hosts: [late, h0], from: 100us, until: 300us}}",
@@ -104,8 +105,8 @@ func TestTimelineChosen(t *testing.T) {
 	}
 }
 
-// The rows are in the run's file, which reads back as it was written, in Parquet and in CSV; results without have no
-// such file.
+// TestTimelineFiles checks that the rows are in the run's file, which is read back unchanged, in Parquet and in
+// CSV. Results without a timeline have no such file.
 func TestTimelineFiles(t *testing.T) {
 	o := execute(t, fmt.Sprintf(timelineSpec, ", timeline", ""), Options{Dir: t.TempDir()})
 	data, err := os.ReadFile(filepath.Join(o.Dir, "runs", o.Runs[0].ID+".json"))
@@ -163,7 +164,7 @@ func TestTimelineFiles(t *testing.T) {
 	}
 }
 
-// What a timeline cannot be of, and what a plot of one cannot have, is said.
+// TestTimelineErrors checks that an impossible timeline, and an impossible plot of one, are errors.
 func TestTimelineErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"measure: [{timeline: {hosts: h9}}]":             `unknown host "h9"`,

@@ -16,8 +16,8 @@ import (
 	"weir/study/results"
 )
 
-// A trace of every run, in three forms; runs that are there without it, or with that
-// of other ports, are carried out again and stay the same; what is there stays.
+// TestExecute_AddsMissingTraces checks that every run has a trace in three forms. Existing runs without it, or with
+// a trace of other ports, are executed again and stay the same; other files are kept.
 func TestExecute_AddsMissingTraces(t *testing.T) {
 	dir := t.TempDir()
 	plain := execute(t, runnable, Options{Dir: dir, Executable: "x"})
@@ -78,7 +78,7 @@ func TestExecute_AddsMissingTraces(t *testing.T) {
 			t.Errorf("%s: %d events, %v", name, events, err)
 		}
 	}
-	// what the run counts is what its trace has
+	// the run's counts agree with its trace
 	for _, r := range plain.Runs {
 		drops := uint64(0)
 		results.ReadTrace(filepath.Join(plain.Dir, "traces", r.ID+".parquet"), func(x *trace.Record) error {
@@ -97,8 +97,7 @@ func TestExecute_AddsMissingTraces(t *testing.T) {
 	}
 }
 
-// What a process that was killed has left of a trace goes when the run is carried out
-// again.
+// TestTraceLeftOver checks that the remains of a killed process's trace are removed when the run is executed again.
 func TestTraceLeftOver(t *testing.T) {
 	dir := t.TempDir()
 	plain := execute(t, runnable, Options{Dir: dir, Executable: "x"})
@@ -115,8 +114,7 @@ func TestTraceLeftOver(t *testing.T) {
 	}
 }
 
-// TestTraceInterrupted: runs that are finished stay in the outcome when the trace that is wanted of them is
-// interrupted.
+// TestTraceInterrupted checks that finished runs stay in the outcome when their requested trace is interrupted.
 func TestTraceInterrupted(t *testing.T) {
 	dir := t.TempDir()
 	plain := execute(t, runnable, Options{Dir: dir, Executable: "x"})
@@ -145,7 +143,7 @@ func TestTraceInterrupted(t *testing.T) {
 	}
 }
 
-// A result that is not what its run gives is not passed over.
+// TestTraceOfAnotherResult checks that an existing result that differs from the traced run is a failure.
 func TestTraceOfAnotherResult(t *testing.T) {
 	dir := t.TempDir()
 	o := execute(t, runnable, Options{Dir: dir, Executable: "x"})
@@ -164,7 +162,7 @@ func TestTraceOfAnotherResult(t *testing.T) {
 	}
 }
 
-// TestTracePorts: a port that no point has is an error that names the nearest and the allowed.
+// TestTracePorts checks that a port that no point has is an error that names the nearest and the allowed ones.
 func TestTracePorts(t *testing.T) {
 	_, err := Execute(context.Background(), plantest.Load(t, room(), runnable, experiment.Options{}),
 		Options{Dir: t.TempDir(),

@@ -14,7 +14,7 @@ import (
 	"weir/worlds/sim"
 )
 
-// drawn makes the flows of one run on a leaf-spine of 16 hosts at 10 Gb/s.
+// drawn draws the flows of one run on a leaf-spine of 16 hosts at 10 Gb/s.
 func drawn(t *testing.T, traffic string, seed uint64) *sim.Config {
 	t.Helper()
 	s := plantest.Load(t, room(), `title: t
@@ -31,8 +31,8 @@ traffic:
 	return c
 }
 
-// A permutation: every host sends to one other and hears from one; another seed draws
-// another.
+// TestPermutationTraffic checks that in a permutation every host sends to one other host and receives from one.
+// Another seed draws another permutation.
 func TestPermutationTraffic(t *testing.T) {
 	last := ""
 	for seed := range uint64(20) {
@@ -53,8 +53,8 @@ func TestPermutationTraffic(t *testing.T) {
 	}
 }
 
-// Sets begin one interval after another, each with starts of its own; patterns and pairs of
-// hosts alike.
+// TestSets_BeginAtIntervals checks that sets begin one interval after another, each with its own start times, for
+// patterns and for pairs of hosts.
 func TestSets_BeginAtIntervals(t *testing.T) {
 	for _, traffic := range []string{`from: "*", to: {stride: 4}`, `from: h0, to: [h4, h8]`} {
 		c := drawn(t, traffic+`, size: 1MB, flows: 2, start: 5ms..8ms, sets: {count: 3, interval: 20ms}`, 1)
@@ -72,7 +72,7 @@ func TestSets_BeginAtIntervals(t *testing.T) {
 	}
 }
 
-// A TOS byte by size: that of the last size which is not above the flow's.
+// TestTOSBySize checks the TOS byte by size: the entry with the largest size up to the flow's size applies.
 func TestTOSBySize(t *testing.T) {
 	s := plantest.Load(t, room(), `title: t
 duration: 2s
@@ -95,7 +95,8 @@ traffic:
 	}
 }
 
-// Strides, random destinations, incasts without a load, several flows a source.
+// TestPatterns_ChooseDestinations checks strides, random destinations, incasts without a load, and several flows
+// per source.
 func TestPatterns_ChooseDestinations(t *testing.T) {
 	c := drawn(t, `from: "*", to: {stride: 4}, size: 1MB, flows: 2`, 1)
 	for i, f := range c.Flows {
@@ -130,8 +131,8 @@ func TestPatterns_ChooseDestinations(t *testing.T) {
 	}
 }
 
-// A load is offered: the sum of sizes over hosts' rates and time, for Poisson and
-// periodic arrivals, one distribution, and incasts whose flows begin together.
+// TestLoad_OffersGivenShare checks that the offered load is the sum of sizes over the hosts' rates and time. It
+// covers Poisson and periodic arrivals, a size distribution, and incasts whose flows begin together.
 func TestLoad_OffersGivenShare(t *testing.T) {
 	for traffic, share := range map[string]float64{
 		`from: "*", to: random, sizes: hadoop, load: 50%`:                        0.5,
@@ -174,7 +175,8 @@ func TestLoad_OffersGivenShare(t *testing.T) {
 	}
 }
 
-// Poisson arrivals: gaps of a host are exponential; their variation is 1.
+// TestPoissonArrivals checks that the gaps of a host with Poisson arrivals are exponential: their coefficient of
+// variation is 1.
 func TestPoissonArrivals(t *testing.T) {
 	c := drawn(t, `from: h3, to: random, size: 1kB, load: 80%`, 1)
 	sum, squares, n := 0.0, 0.0, 0.0
@@ -190,7 +192,7 @@ func TestPoissonArrivals(t *testing.T) {
 	}
 }
 
-// A run with drawn flows ends when they are done, and lists what is not.
+// TestDrawnRun checks that a run with drawn flows ends when they are finished, and lists unfinished ones.
 func TestDrawnRun(t *testing.T) {
 	o := execute(t, `title: t
 duration: 10s
@@ -213,8 +215,8 @@ expect:
 	}
 }
 
-// HPCC §5.1's incast: 60 senders, drawn each time, send 500 KB each to one receiver, and
-// all of them together make 2 % of what the network's 320 hosts can send.
+// TestIncastOfHPCC checks the incast of HPCC §5.1. Each time, 60 random senders send 500 KB each to one receiver,
+// and all incasts together are 2 % of the capacity of the network's 320 hosts.
 func TestIncastOfHPCC(t *testing.T) {
 	s := plantest.Load(t, room(), `duration: 500ms
 topology: {leaf_spine: {leaves: 20, spines: 20, hosts: 16, rate: 100Gbps, delay: 1us}}
@@ -248,7 +250,8 @@ traffic:
 	}
 }
 
-// Senders that are drawn to send to one host are so many, of which it is none.
+// TestIncastIntoOneHost checks that random senders to one host have the requested number, and do not include that
+// host.
 func TestIncastIntoOneHost(t *testing.T) {
 	s := plantest.Load(t, room(), `title: t
 duration: 1ms

@@ -9,7 +9,8 @@ import (
 	"weir/study/experiment"
 )
 
-// TestWarnings_FireAndStayQuiet: each kind of warning about the lab fires in one experiment and is quiet in another.
+// TestWarnings_FireAndStayQuiet checks that each kind of warning about the lab fires in one experiment and not in
+// another.
 func TestWarnings_FireAndStayQuiet(t *testing.T) {
 	warntest.Run(t, []warntest.Row{
 		{ID: "lab-stalls", Text: twoHosts + "switch: [forward]\n#traffic:\n  - {name: x, from: a, to: b, transport: tcp}\n" +

@@ -15,10 +15,10 @@ import (
 	"weir/worlds/agent"
 )
 
-// short is a path for tests of what happens, not of how much.
+// short is a path for tests of behaviour, not of figures.
 var short = path{Rate: 50e6, Back: 1e9, Delay: 2 * time.Millisecond, Buffer: 300, Telemetry: 3}
 
-// captured keeps frames that come in at a node.
+// captured keeps frames that arrive at a node.
 type captured struct {
 	mu     sync.Mutex
 	frames [][]byte
@@ -37,7 +37,7 @@ func capture(n *node) *captured {
 	return c
 }
 
-// option is a TCP option with its head; nil: there is none.
+// option returns a TCP option with its head, or nil.
 func (s *segment) option(kind byte) []byte {
 	for b := s.options; len(b) > 1 && b[0] != 0; {
 		if b[0] == 1 {
@@ -80,7 +80,7 @@ func TestAgent_ControlsPlainConnections(t *testing.T) {
 	}
 	var other agent.Connection
 	await.AwaitCondition(t, "measurements", func() bool { other = connections(t, b)[0]; return other.Measured >= 50 })
-	// A receiver refuses records of what it has already: a machine that stands still has the sender send again.
+	// A receiver refuses records of data that it already has: a machine that stalls makes the sender retransmit.
 	again := f.info(t).TotalRetrans
 	if other.ReceiverFeedback.Hops != 3 || other.ReceiverFeedback.Node != 100 || other.Following || other.Refused > again {
 		t.Errorf("at the receiver, of %d that were sent again: %+v", again, other)
@@ -143,8 +143,8 @@ func TestLargeSegments(t *testing.T) {
 	}
 }
 
-// TestTelemetryComesAndGoes: without telemetry a connection is CUBIC's after two round trips, and HPCC++'s again with
-// the next records.
+// TestTelemetryComesAndGoes checks that a connection without telemetry is CUBIC's after two round trips, and
+// HPCC++'s again with the next records.
 func TestTelemetryComesAndGoes(t *testing.T) {
 	r := lay(t, short, 1)
 	r.agent("b", agent.DefaultConfig())
@@ -253,8 +253,8 @@ func acknowledgedWithSACK(t *testing.T, p path, kind, wanted int) {
 			t.Errorf("options and blocks that do not go together: %v", lengths)
 		}
 	}
-	// A machine that stands still lets telemetry grow too old to be told, and has acknowledgements overtake each other:
-	// those are not refused.
+	// On a machine that stalls, telemetry becomes too old to report, and acknowledgements overtake each other. These
+	// are not refused.
 	if c := connections(t, a)[0]; c.Refused > 0 || without > 10+with/20 {
 		t.Errorf("%d without, %+v", without, c)
 	}

@@ -79,7 +79,7 @@ func (n *nackTests) runProgram(program string, in ...any) (said uint32, b rawBou
 	return said, b
 }
 
-// options are those of a frame of TCP over IPv4 or IPv6 without other headers.
+// options returns the TCP options of a frame over IPv4 or IPv6 without other headers.
 func options(frame []byte) []byte {
 	at := 34
 	if frame[12] == 0x86 {
@@ -249,7 +249,7 @@ func TestWindowField_IsLoweredToBound(t *testing.T) {
 	}
 }
 
-// reactTo is react of bpf/bound.h by its description, in floating point where that has none.
+// reactTo is react of bpf/bound.h according to its description, in floating point where bpf/bound.h uses integers.
 func (n *rawNacked) reactTo(x *rawNotice, s *rawSender, follow uint32) bool {
 	if s.Sent < n.Sent || s.Sent == n.Sent && int32(s.Seq-n.Seq) <= 0 {
 		n.Repeated++

@@ -49,7 +49,7 @@ func removed(t testing.TB, path string) (err error) {
 	return err
 }
 
-// program is a sender in a process and a cgroup of its own.
+// program is a sender in a separate process and cgroup.
 type program struct {
 	command *exec.Cmd
 	local   netip.AddrPort
@@ -104,7 +104,7 @@ func (p *program) end() {
 	}
 }
 
-// known is what an agent knows of a program's connection.
+// known returns the agent's record of a program's connection.
 func (p *program) known(t testing.TB, a *agent.Agent) (c agent.Connection, ok bool) {
 	t.Helper()
 	for _, c := range connections(t, a) {
@@ -115,7 +115,7 @@ func (p *program) known(t testing.TB, a *agent.Agent) (c agent.Connection, ok bo
 	return c, false
 }
 
-// of is a program's connection as the kernel has it.
+// of returns the kernel's socket of a program's connection.
 func (r *rig) of(host string, p *program) (s sockdiag.Socket) {
 	r.t.Helper()
 	r.in(host, func() error {
@@ -139,7 +139,7 @@ func (r *rig) of(host string, p *program) (s sockdiag.Socket) {
 	return s
 }
 
-// attached is how many programs of sockets a cgroup has.
+// attached returns the number of socket programs that a cgroup has.
 func attached(t testing.TB, path string) int {
 	t.Helper()
 	f, err := os.Open(path)
@@ -155,8 +155,8 @@ func attached(t testing.TB, path string) int {
 }
 
 // TestAgent_FollowsOnlyItsCgroup checks that only programs in the cgroup, or in one below it, follow HPCC++. Others
-// stay CUBIC's, put no traces into their segments and are not listed. After the agent's end nothing is attached, new
-// connections of the cgroup are CUBIC's, and the folder can be removed.
+// stay CUBIC's, put no traces into their segments and are not listed. After the agent's end no program is attached,
+// new connections of the cgroup are CUBIC's, and the folder can be removed.
 func TestAgent_FollowsOnlyItsCgroup(t *testing.T) {
 	r := lay(t, short, 1)
 	in := cgroup(t, fmt.Sprintf("weir-test-%d", os.Getpid()))

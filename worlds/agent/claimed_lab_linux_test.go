@@ -14,15 +14,15 @@ import (
 	"weir/worlds/agent"
 )
 
-// A segment with a trace is a frame of 1514 bytes (IEEE 802.3), of which 14 are Ethernet's, 40 IPv6's, 160 the trace
-// and 32 TCP's, with a time stamp.
+// A segment with a trace is a frame of 1514 bytes (IEEE 802.3): 14 of Ethernet, 40 of IPv6, 160 of the trace, 32 of
+// TCP with a timestamp, and the payload.
 const (
 	ofFrame = 1514
 	payload = ofFrame - 14 - 40 - 160 - 32
 )
 
-// shortTrip is the round trip of path short when it is empty: twice the delay, and frames. Tests give it, since
-// handshakes of a busy machine measure more, and not the same at both ends.
+// shortTrip is the round trip of path short without queues: twice the delay, and frames. Tests set it, because
+// handshakes on a busy machine measure more, and not the same at both ends.
 const shortTrip = 4300 * unit.Microsecond
 
 // claim has every acknowledgement that passes claim this window, and the T of this code unless it is 0.
@@ -53,8 +53,8 @@ func obeyed(t testing.TB, a *agent.Agent, window uint32, pacing unit.Rate) {
 	})
 }
 
-// requireBound waits until a connection has W = rate*T, of which ceil(W/frame) segments are in flight, four at least,
-// and is paced at W/T, of which a frame's payload counts. T is the receiver's.
+// requireBound waits until a connection has W = rate*T, with ceil(W/frame) segments in flight, at least four, and
+// is paced at W/T, which counts a frame's payload. T is the receiver's.
 func requireBound(t testing.TB, a *agent.Agent, rate unit.Rate) (w int64) {
 	t.Helper()
 	await.AwaitCondition(t, "T", func() bool { return connections(t, a)[0].SenderFeedback.T > 0 })
@@ -89,9 +89,9 @@ func TestAgent_BoundsClaimedWindowByRate(t *testing.T) {
 	}
 }
 
-// TestClaimedT checks that a receiver that also claims a T of a second has no more in flight: Rate*T of the T that the
-// sender has by its own round trip, 4.3 ms, and Rate, that of four segments or 1 ms tenfold, rounded up to (16+m)*2^e
-// us.
+// TestClaimedT checks that a receiver that also claims a T of a second has no more in flight. The bound is Rate*T
+// with the sender's own T. It is its round trip of 4.3 ms plus ten times the time of four segments at Rate, or 1 ms
+// if that is longer, rounded up to (16+m)*2^e us.
 func TestClaimedT(t *testing.T) {
 	for _, x := range []struct {
 		rate unit.Rate
@@ -119,8 +119,8 @@ func TestClaimedT(t *testing.T) {
 	}
 }
 
-// TestAgent_BoundsHonestWindowByRate: an honest receiver's window is obeyed up to Rate*T as well: with a tenth of the
-// path's rate the connection has a tenth.
+// TestAgent_BoundsHonestWindowByRate checks that an honest receiver's window is limited to Rate*T as well: with a
+// tenth of the path's rate the connection has a tenth.
 func TestAgent_BoundsHonestWindowByRate(t *testing.T) {
 	r := lay(t, short, 1)
 	c := agent.DefaultConfig()
@@ -138,8 +138,8 @@ func TestAgent_BoundsHonestWindowByRate(t *testing.T) {
 	carries(t, f, float64(c.Rate)*payload/ofFrame)
 }
 
-// carries waits for a fifth of a second in which a flow has this goodput, within 10 %: on a machine that stands still
-// now and then not each one will do.
+// carries waits for a fifth of a second in which a flow has this goodput, within 10 %. On a machine that stalls at
+// times, not each one passes.
 func carries(t testing.TB, f *flow, want float64) {
 	t.Helper()
 	await.AwaitCondition(t, "its goodput", func() bool {

@@ -19,7 +19,7 @@ import (
 	"weir/internal/testkit/await"
 )
 
-// command is weir in a process of its own.
+// command is weir in a separate process.
 type command struct{ *await.Process }
 
 // command starts weir agent at a host, or the program in its place, and waits until it runs.
@@ -31,13 +31,13 @@ func (r *rig) command(host string, args ...string) *command {
 	return r.start(host, "press Ctrl-C to stop", append([]string{"agent"}, args...)...)
 }
 
-// start starts weir in a namespace, and waits for a line that contains says.
+// start starts weir in a namespace, and waits for a line that contains the given text.
 func (r *rig) start(host, says string, args ...string) *command {
 	r.t.Helper()
 	return r.launch(host, says, await.RequireProgram(r.t, "cmd/weir"), args...)
 }
 
-// launch is start for any program.
+// launch is like start for any program.
 func (r *rig) launch(host, says, program string, args ...string) *command {
 	r.t.Helper()
 	cmd := exec.Command(program, args...)
@@ -83,7 +83,7 @@ func (c *command) heldAtLeast(t testing.TB, programs, maps, links int) held {
 	return h
 }
 
-// left are those that there still are.
+// left returns the objects that still exist.
 func (h held) left() (ids []string) {
 	there := func(kind string, id uint32, c io.Closer, err error) {
 		if err == nil {

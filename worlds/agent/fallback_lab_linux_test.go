@@ -18,7 +18,8 @@ import (
 	"weir/worlds/agent"
 )
 
-// wire notes when acknowledgements that tell a window passed the node last, and when any did.
+// wire records the times of the last acknowledgement with a window that passed the node, and of the last one of any
+// kind.
 type wire struct {
 	mu        sync.Mutex
 	told, any time.Time
@@ -47,7 +48,7 @@ func listen(n *node) *wire {
 	return w
 }
 
-// controller is the congestion control that the kernel has for a connection's sender.
+// controller returns the kernel's congestion control of a connection's sender.
 func (f *flow) controller(t testing.TB) (name string) {
 	t.Helper()
 	c, err := f.from.(*net.TCPConn).SyscallConn()
@@ -61,7 +62,7 @@ func (f *flow) controller(t testing.TB) (name string) {
 	return name
 }
 
-// fallen is what was seen of one fallback.
+// fallen has the measured times of one fallback.
 type fallen struct {
 	after time.Duration // from the last telemetry at the sender until it was seen to be HPCC++'s the last time
 	until time.Duration // and until CUBIC was seen; negative: before its agent was dead, and so could hear nothing
@@ -69,7 +70,7 @@ type fallen struct {
 	late  time.Duration // how long the machine kept acknowledgements
 }
 
-// ending is how telemetry ends.
+// ending is a way in which telemetry ends.
 type ending struct {
 	name string
 	host string // whose agent is killed; "": the switch is mute

@@ -17,7 +17,7 @@ import (
 	"weir/worlds/agent"
 )
 
-// seen is what the receiver's port has done in a time.
+// seen has the figures of the receiver's port in a period.
 type seen struct {
 	Utilisation   float64
 	P50, P99, Max int
@@ -25,7 +25,7 @@ type seen struct {
 	Late          time.Duration // the most that a frame has left late: what the machine has done
 }
 
-// measure says what happened during a time from now on.
+// measure returns the figures of the given time from now on.
 func (n *node) measure(t testing.TB, during time.Duration) seen {
 	t.Helper()
 	n.mu.Lock()
@@ -52,8 +52,8 @@ func (s seen) String() string {
 		s.P50, s.P99, s.Max, s.Drops, s.Late.Round(time.Microsecond))
 }
 
-// pair are two flows over a path of 200 Mb/s with a round trip of 10 ms and 1,000 packets of buffer, from second 5 on
-// for some time: what the port has done, and by how much their goodputs differ.
+// pair measures two flows over a path of 200 Mb/s with a round trip of 10 ms and 1,000 packets of buffer, from
+// second 5 on. It returns the port's figures, and the difference of the goodputs.
 func pair(t testing.TB, agents bool, during time.Duration) (s seen, differ float64) {
 	r := lay(t, path{Rate: 200e6, Back: 1e9, Delay: 5 * time.Millisecond, Buffer: 1000, Telemetry: 1}, 2)
 	if agents {
@@ -75,8 +75,8 @@ func pair(t testing.TB, agents bool, during time.Duration) (s seen, differ float
 	return s, float64(max(x, y))/float64(min(x, y)) - 1
 }
 
-// first has all threads of this process come before others', as the lab's do, until the test ends: the bottleneck is
-// one of them.
+// first gives all threads of this process priority over others, as the lab's have, until the test ends: the
+// bottleneck is one of them.
 func first(t testing.TB) {
 	tasks, err := os.ReadDir("/proc/self/task")
 	if err != nil {
@@ -106,9 +106,9 @@ func medianOf[Run any](runs []Run, figure func(Run) float64) float64 {
 	return values[len(values)/2]
 }
 
-// TestAgent_FillsLinkWithShortQueue checks that two flows of HPCC++ fill 92 % of a link with fewer than five packets in
-// its queue, and their goodputs differ by at most 5 %: the medians of five runs. An attempt makes up to eight, and uses
-// those with the least late frames.
+// TestAgent_FillsLinkWithShortQueue checks that two flows of HPCC++ fill 92 % of a link with fewer than five
+// packets in its queue. Their goodputs differ by at most 5 %. These are the medians of five runs. An attempt has up
+// to eight runs, and uses those with the fewest late frames.
 func TestAgent_FillsLinkWithShortQueue(t *testing.T) {
 	needAgent(t)
 	first(t)
@@ -150,8 +150,8 @@ func TestAgent_FillsLinkWithShortQueue(t *testing.T) {
 	})
 }
 
-// TestFigureCUBIC: two flows of CUBIC have over 900 packets in the queue that flows of HPCC++ keep short: the median of
-// three runs. A queue this long hides late frames, so they do not disturb an attempt.
+// TestFigureCUBIC checks that two flows of CUBIC have over 900 packets in the queue that flows of HPCC++ keep
+// short, as the median of three runs. A queue this long hides late frames, so they do not disturb an attempt.
 func TestFigureCUBIC(t *testing.T) {
 	needAgent(t)
 	first(t)

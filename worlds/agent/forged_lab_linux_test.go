@@ -23,11 +23,11 @@ func sum(f []byte) {
 	binary.BigEndian.PutUint16(f[at+16:], ^total(f, at))
 }
 
-// summed reports whether a receiver takes a frame's checksum. Of zero there are two, of which an update by difference
-// may give the other one (RFC 1624 §3).
+// summed reports whether a receiver accepts a frame's checksum. Zero has two forms, and an update by difference may
+// give the other one (RFC 1624 §3).
 func summed(f []byte) bool { return total(f, tcpAt(f)) == 0xffff }
 
-// tcpAt is where a frame of IPv6 has its TCP header.
+// tcpAt returns the offset of the TCP header in a frame of IPv6.
 func tcpAt(f []byte) int {
 	if f[20] == 0 {
 		return 54 + 8*(int(f[55])+1)
@@ -35,7 +35,7 @@ func tcpAt(f []byte) int {
 	return 54
 }
 
-// total is the sum in ones' complement over what a checksum covers, the checksum with it.
+// total is the sum in ones' complement over the bytes that a checksum covers, including the checksum.
 func total(f []byte, at int) uint16 {
 	end := 54 + int(binary.BigEndian.Uint16(f[18:]))
 	total := uint32(end-at) + 6
@@ -52,7 +52,7 @@ func total(f []byte, at int) uint16 {
 	return uint16(total)
 }
 
-// last is a copy of the last frame that a condition holds for.
+// last returns a copy of the last frame that satisfies a condition.
 func (c *captured) last(ok func(*segment) bool) (b []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -64,7 +64,7 @@ func (c *captured) last(ok func(*segment) bool) (b []byte) {
 	return bytes.Clone(b)
 }
 
-// silent waits until all that a connection has sent is acknowledged, and no more comes: a marker has followed.
+// silent waits until all data of a connection is acknowledged, and no more arrives after a marker.
 func (r *rig) silent(f *flow, host string) {
 	r.t.Helper()
 	came := -1
@@ -76,8 +76,8 @@ func (r *rig) silent(f *flow, host string) {
 	})
 }
 
-// pass has frames come to a host, and returns when its kernel is done with them: when a datagram that follows them has
-// been read.
+// pass makes frames arrive at a host, and returns when its kernel has processed them: when a datagram that follows
+// them has been read.
 func (r *rig) pass(port int, frames ...[]byte) {
 	r.t.Helper()
 	var c *net.UDPConn

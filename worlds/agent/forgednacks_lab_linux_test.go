@@ -22,7 +22,7 @@ func (r *rig) book() *packet.Book {
 	return b
 }
 
-// nack is the NACK of a switch about a frame to the receiver, but for what change does to it.
+// nack returns the NACK of a switch about a frame to the receiver, changed by change.
 func nack(t testing.TB, book *packet.Book, frame []byte, change func(p *packet.Packet, n *packet.Notification)) []byte {
 	t.Helper()
 	var p packet.Packet
@@ -48,7 +48,7 @@ func nack(t testing.TB, book *packet.Book, frame []byte, change func(p *packet.P
 
 func asItIs(*packet.Packet, *packet.Notification) {}
 
-// stuck is a connection from a1 with segments out that do not arrive, so that nothing else moves its state.
+// stuck is a connection from a1 with segments in flight that do not arrive, so that no other event moves its state.
 type stuck struct {
 	*rig
 	agent *agent.Agent
@@ -89,7 +89,7 @@ func newStuck(t testing.TB, nacks string) *stuck {
 	return s
 }
 
-// state is what the agent knows of the connection.
+// state returns the agent's counters of the connection.
 func (s *stuck) state() (n agent.Nacks) {
 	for _, c := range connections(s.t, s.agent) {
 		if c.Nacks != nil {
@@ -100,10 +100,10 @@ func (s *stuck) state() (n agent.Nacks) {
 	return n
 }
 
-// TestForgedNacks checks that an attacker who does not see a connection's packets must guess. A NACK counts only if it
-// names a transmission in flight, by its first byte, length and time stamp, with this end's acknowledgement and echo
-// (BS'19 §5, RFC 5961). Each invalid form of the simulator's tests is refused and passed to the kernel, which ignores
-// it: all data arrives in the end.
+// TestForgedNacks checks that an attacker who does not see a connection's packets must guess. A NACK counts only if
+// it names a transmission in flight, by its first byte, length and timestamp, with this end's acknowledgement and
+// echo (BS'19 §5, RFC 5961). Each invalid form of the simulator's tests is refused and passed to the kernel, which
+// ignores it: all data arrives in the end.
 func TestForgedNacks(t *testing.T) {
 	s := newStuck(t, agent.NacksSupply)
 	type change = func(*packet.Packet, *packet.Notification)
@@ -161,8 +161,8 @@ func TestForgedNacks(t *testing.T) {
 	await.AwaitCondition(t, "all data", func() bool { return s.flow.came.Load() == 1<<20+20*1428 })
 }
 
-// replay: a true NACK counts once. Again, at once, before others of transmissions as early, and when what it names has
-// arrived, it changes nothing.
+// replay checks that a true NACK counts once. Repeated at once, before others of transmissions as early, or after
+// its segment has arrived, it has no effect.
 func (s *stuck) replay(t testing.TB) {
 	t.Helper()
 	first, later := nack(t, s.book, s.data[3], asItIs), nack(t, s.book, s.data[7], asItIs)
@@ -197,10 +197,10 @@ func (s *stuck) strays() uint32 {
 	return uint32(n)
 }
 
-// notice is where the option of a NACK is. Others may have bytes of the same value.
+// notice returns the offset of a NACK's option. Other options may have bytes of the same value.
 func notice(b []byte) int { return optionAt(b, 253) }
 
-// optionAt is where a frame without a trace has a TCP option that there is.
+// optionAt returns the offset of a TCP option in a frame without a trace. The option must exist.
 func optionAt(b []byte, kind byte) int {
 	at := 74
 	for b[at] != kind {
@@ -212,7 +212,7 @@ func optionAt(b []byte, kind byte) int {
 	return at
 }
 
-// everyOne has the path NACK every segment with data that comes, though all arrive.
+// everyOne makes the path NACK every segment with data, though all arrive.
 func (r *rig) everyOne(supply unit.Rate) {
 	book := r.book()
 	attack := func(b []byte) {
@@ -224,13 +224,13 @@ func (r *rig) everyOne(supply unit.Rate) {
 	r.node.watch.Store(&attack)
 }
 
-// inFlight is how many segments of a connection are.
+// inFlight returns the number of a connection's segments in flight.
 func (f *flow) inFlight(t testing.TB) int {
 	i := f.info(t)
 	return int(i.InFlight())
 }
 
-// rate is what a connection has of payload in a time, bit/s.
+// rate returns the payload rate of a connection over a time, in bit/s.
 func (f *flow) rate(during time.Duration) float64 {
 	came, from := f.came.Load(), time.Now()
 	time.Sleep(during)

@@ -82,7 +82,7 @@ func (s *star) config() *lab.Config {
 	return c
 }
 
-// serveStar is the data plane, if this process is to be one.
+// serveStar runs the data plane, if this process has that role.
 func serveStar() (bool, error) {
 	of, is := os.LookupEnv(role)
 	if !is {
@@ -143,7 +143,7 @@ func (s star) startLab(t testing.TB) *running {
 	return r
 }
 
-// in runs what at host i.
+// in runs a function at host i.
 func (r *running) in(i int, what func() error) {
 	r.t.Helper()
 	if err := r.net.Do(i+1, what); err != nil {
@@ -170,7 +170,7 @@ func followNCF(nacks string) agent.Config {
 	return c
 }
 
-// address is host i's.
+// address returns host i's address.
 func (r *running) address(i int, version int) netip.Addr {
 	if version == 4 {
 		return r.config.Wiring.Hosts.V4(packet.Addr(i + 2))
@@ -204,7 +204,7 @@ func (r *running) open(i int, control string, version int) *flow {
 	return f
 }
 
-// info is what the kernel says of a connection's sender.
+// info returns the kernel's information about a connection's sender.
 func (f *flow) info(t testing.TB) (i sockdiag.Info) {
 	t.Helper()
 	c, err := f.from.(*net.TCPConn).SyscallConn()
@@ -218,14 +218,14 @@ func (f *flow) info(t testing.TB) (i sockdiag.Info) {
 	return i
 }
 
-// figures is what happened in a time.
+// figures has the measurements of a period.
 type figures struct {
 	Mbps     []float64 // of flows, payload
 	P50, P99 int       // packets in the bottleneck's queue
 	Again    uint32    // packets that were sent again
 }
 
-// stop ends the data plane and returns what it has counted.
+// stop ends the data plane and returns its counts.
 func (r *running) stop() *lab.Report {
 	r.t.Helper()
 	report, err := r.plane.Stop()
@@ -242,7 +242,7 @@ func monotonic() int64 {
 	return ts.Nano()
 }
 
-// measure lets flows send for a time, and then says what has happened, also to the lab.
+// measure lets flows send for a time, and returns the measurements, with those of the lab.
 func (r *running) measure(warm, during time.Duration) (o figures, report *lab.Report) {
 	r.t.Helper()
 	for _, f := range r.flows {
@@ -293,7 +293,7 @@ func (s star) judge(t *testing.T, measure func(r *running) (figures, *lab.Report
 	})
 }
 
-// shallow is a star in which two CUBIC flows lose packets all the time.
+// shallow returns a star in which two CUBIC flows lose packets all the time.
 func shallow() star {
 	return star{Hosts: 3, Rate: 100 * unit.Mbps, RTT: 10 * unit.Millisecond, Buffer: unit.Length{Bytes: 125000},
 		NCF: []string{}}

@@ -17,13 +17,13 @@ import (
 	"weir/core/unit"
 )
 
-// tested are the programs of bpf/lawtest.c, with parameters.
+// tested returns the programs of bpf/lawtest.c, with parameters.
 func tested(t testing.TB, p parameters) *ebpf.Collection {
 	t.Helper()
 	return loaded(t, "bpf/lawtest.o", "parameters", p)
 }
 
-// loaded are the programs of an object, in which a variable has this value.
+// loaded returns the programs of an object, in which a variable has this value.
 func loaded(t testing.TB, object, variable string, value any) *ebpf.Collection {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -92,8 +92,8 @@ func TestLaw_MatchesKernelBitForBit(t *testing.T) {
 	}
 }
 
-// TestTrace_IsReadAsTelemetryWrites checks that records are read as core/telemetry writes them, and options that are no
-// trace of Weir's have none.
+// TestTrace_IsReadAsTelemetryWrites checks that records are read as core/telemetry writes them, and that options
+// without a trace of Weir have none.
 func TestTrace_IsReadAsTelemetryWrites(t *testing.T) {
 	programs := tested(t, parameters{})
 	f, err := telemetry.NewFormat("ioam", 1, 1.05, nil)

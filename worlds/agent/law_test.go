@@ -4,7 +4,7 @@ import (
 	"math/bits"
 )
 
-// What follows is bpf/law.h in Go, line by line: what the programs compute, where no kernel is needed.
+// This is bpf/law.h in Go, line by line: the programs' computation for tests without a kernel.
 
 const (
 	maxLoad     = 64 * loadUnit

@@ -86,7 +86,7 @@ func TestAgent_LeavesCUBICAtItsEnd(t *testing.T) {
 	}
 }
 
-// loopback switches on that of a host, for metrics.
+// loopback enables the loopback interface of a host, for metrics.
 func (r *rig) loopback(host string) {
 	r.t.Helper()
 	r.in(host, func() error {
@@ -99,7 +99,7 @@ func (r *rig) loopback(host string) {
 	})
 }
 
-// metrics is what a command at a host answers who asks for OpenMetrics, with the header.
+// metrics returns the OpenMetrics response of a command at a host, with the header.
 func (r *rig) metrics(host string, c *command) (page []byte) {
 	r.t.Helper()
 	at := regexp.MustCompile(`http://(\S+)/metrics`).FindStringSubmatch(c.Output())
@@ -119,8 +119,8 @@ func (r *rig) metrics(host string, c *command) (page []byte) {
 	return page
 }
 
-// TestCommand_ShowsConnections: the command shows each connection with its window, U and bottleneck, in a table and as
-// OpenMetrics.
+// TestCommand_ShowsConnections checks that the command shows each connection with its window, U and bottleneck, in
+// a table and as OpenMetrics.
 func TestCommand_ShowsConnections(t *testing.T) {
 	t.Run("weir agent", func(t *testing.T) { showsConnections(t, "") })
 	t.Run("weir-agent", func(t *testing.T) {

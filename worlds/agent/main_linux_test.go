@@ -24,10 +24,10 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// sendsTo is the variable that has a test's process be a program that sends to this address.
+// sendsTo is the environment variable that makes a test's process a program that sends to this address.
 const sendsTo = "WEIR_AGENT_TEST_SENDS_TO"
 
-// sendAll sends until somebody ends it. It says from which address.
+// sendAll sends until it is killed. It prints its address.
 func sendAll(to string) {
 	c, err := net.Dial("tcp6", to)
 	if err != nil {

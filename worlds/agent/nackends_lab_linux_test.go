@@ -115,7 +115,7 @@ func TestNacksInTheKernel(t *testing.T) {
 				if !x.agent {
 					s.agent.Close()
 				}
-				// After the first timeout nothing moves but with the next ones, each after twice the time.
+				// After the first timeout, state changes only at the next ones, each after twice the time.
 				await.AwaitCondition(try, "a timeout", func() bool { return s.flow.info(try).Backoff > 0 })
 				want := map[string]int{}
 				if x.old > 0 {
@@ -144,8 +144,8 @@ func TestNacksInTheKernel(t *testing.T) {
 	}
 }
 
-// moves has a NACK come, and says what of the kernel's TCP moves with it. Either the kernel gets it, or it counts and
-// ends at the agent.
+// moves makes a NACK arrive, and returns the counters of the kernel's TCP that change with it. Either the kernel
+// gets the NACK, or it counts and ends at the agent.
 func (s *stuck) moves(b []byte, kernel bool) map[string]int {
 	s.t.Helper()
 	counted := func() int { return s.counters("a1")["PAWSOldAck"] }

@@ -54,7 +54,7 @@ func TestSupplyIsHad(t *testing.T) {
 				if had > 1.1*most || had < 0.85*least {
 					try.Errorf("of %v it has %.2f Mb/s", supply, had/1e6)
 				}
-				// It has reason of its own for less where something was lost, or seemed to be on a busy machine.
+				// The kernel has its own reason for a smaller window if a packet was lost, or seemed lost on a busy machine.
 				if after := f.info(try); after.Window < before.Window && after.TotalRetrans == before.TotalRetrans {
 					try.Errorf("its congestion window was %d, and is %d", before.Window, after.Window)
 				}
@@ -152,7 +152,7 @@ func TestNacksOfLargeSegments(t *testing.T) {
 	}
 }
 
-// TestNCFOfCgroup: with a cgroup only connections of its programs are bounded.
+// TestNCFOfCgroup checks that with a cgroup only connections of its programs are bounded.
 func TestNCFOfCgroup(t *testing.T) {
 	r := lay(t, path{Rate: 50e6, Back: 1e9, Delay: 2 * time.Millisecond, Buffer: 100}, 1)
 	group := cgroup(t, "weir-test-nacks")

@@ -29,7 +29,7 @@ func TestAgent_BoundsFlightByNACKs(t *testing.T) {
 					for _, c := range connections(t, a) {
 						if n := c.Nacks; n != nil && n.Reductions > 2 && n.Expired > 1 && n.Lowered > 10 && n.Supply > 10*unit.Mbps {
 							t.Logf("%d: %+v", i, *n)
-							// One that a machine keeps is about what was sent again meanwhile.
+							// A NACK that the machine delays is about a segment that was retransmitted meanwhile.
 							return n.Refused <= n.Taken/50 && c.Controller == "cubic"
 						}
 					}

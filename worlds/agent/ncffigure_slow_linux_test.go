@@ -93,7 +93,7 @@ func TestNacks_ResponsiveFlowIsNotStarved(t *testing.T) {
 	}
 }
 
-// timeouts are those of all senders since they began.
+// timeouts returns the number of timeouts of all senders since their start.
 func (r *running) timeouts() (n int) {
 	for i := range r.Hosts - 1 {
 		r.in(i, func() error { n += counters(r.t)["TCPTimeouts"]; return nil })

@@ -16,7 +16,7 @@ import (
 	"weir/internal/ring"
 )
 
-// path is the network between hosts: a switch with a port for each, of which port 0 is the receiver's. It is written
+// path is the network between hosts: a switch with a port for each, where port 0 is the receiver's. It is written
 // for these tests from RFC 9197 and draft-miao §6.1, and shares no code with the programs or with Weir's switch.
 type path struct {
 	Rate      int64         // bit/s of the receiver's port
@@ -45,7 +45,7 @@ type node struct {
 	late     int64 // the most that a frame has left late, ns
 }
 
-// outlet is an egress port: a queue, and what is under way behind it.
+// outlet is an egress port: a queue, and the frames in flight behind it.
 type outlet struct {
 	rate, free   int64 // bit/s; when the last frame has left, ns
 	buffer       int
@@ -111,7 +111,7 @@ func (n *node) forwardPackets() error {
 	}
 }
 
-// step does what is due at now, in the order of time, and says when there is more.
+// step executes all events that are due at now, in the order of time, and returns the time of the next one.
 func (n *node) step(now int64) (next int64, err error) {
 	for port, frames := range n.injected {
 		for _, b := range slices.Backward(frames) {
@@ -163,7 +163,7 @@ func (n *node) step(now int64) (next int64, err error) {
 	return next, nil
 }
 
-// came puts a frame into the queue of where it goes: the receiver's, or by the address's last byte.
+// came puts a frame into the queue of its egress port: the receiver's, or by the address's last byte.
 func (n *node) came(from int, b []byte, at int64) {
 	if w := n.watch.Load(); w != nil {
 		(*w)(b)
@@ -199,7 +199,7 @@ func (o *outlet) sample(t int64) {
 	}
 }
 
-// serve sends what can begin to be sent at now.
+// serve sends the frames whose transmission can start at now.
 func (n *node) serve(port int, now int64) {
 	o := n.ports[port]
 	for len(o.waiting) > 0 {
@@ -229,15 +229,15 @@ func (n *node) serve(port int, now int64) {
 	o.sample(now)
 }
 
-// record is what a hop writes.
+// record has the values that a hop writes.
 type record struct {
 	hop, queue int
 	at, rate   int64
 	sent       uint64
 }
 
-// write fills the next record of a trace (RFC 9197 §4.4.1): node 100 and up, port 7, time, queue, and in the
-// namespace's wide data the count of bytes and the rate as core/telemetry says.
+// write fills the next record of a trace (RFC 9197 §4.4.1): node 100 and up, port 7, time and queue. The
+// namespace's wide data have the byte count and the rate in the format of core/telemetry.
 func write(f []byte, r record) {
 	be := binary.BigEndian
 	h := f[54:]

@@ -15,7 +15,7 @@ import (
 	"weir/internal/testkit"
 )
 
-// builtWith is the major version of the clang that has built the objects: others choose other instructions.
+// builtWith is the major version of the clang that built the objects: others choose other instructions.
 const builtWith = "14"
 
 // TestObjects_MatchSources checks that the objects are clang's output for the sources: all of their code, data, maps
@@ -61,7 +61,8 @@ func TestObjects_MatchSources(t *testing.T) {
 	}
 }
 
-// parts are the sections of an object, but for those of the debugger, symbols, and what refers to them by number.
+// parts returns the sections of an object, except for debug sections, symbols, and sections that refer to them by
+// number.
 func parts(t *testing.T, name string) map[string][]byte {
 	t.Helper()
 	f, err := elf.Open(name)

@@ -55,7 +55,7 @@ func TestOneAgent(t *testing.T) {
 	r.agent("a1", agent.DefaultConfig()) // and nothing is left of those that were killed
 }
 
-// TestOneAgentOfMany: of agents that start at the same time in a namespace one does.
+// TestOneAgentOfMany checks that only one of several agents that start at the same time in a namespace runs.
 func TestOneAgentOfMany(t *testing.T) {
 	r := place(t, 1)
 	for range 3 {
@@ -105,7 +105,7 @@ func (r *rig) remove(host, name string) {
 	})
 }
 
-// ends waits until a command has ended in error, having said something.
+// ends waits until a command has ended with an error that contains the given text.
 func (c *command) ends(t testing.TB, says string) {
 	t.Helper()
 	if code := c.AwaitExit(); code == 0 || !strings.Contains(c.Output(), says) {

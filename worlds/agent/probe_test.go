@@ -9,13 +9,13 @@ import (
 	"weir/core/unit"
 )
 
-// able is a machine that has all.
+// able returns a machine with all features.
 func able() Machine {
 	return Machine{Release: "6.6.0", LittleEndian: true, Cgroup: "/sys/fs/cgroup", CUBIC: true}
 }
 
-// TestMachine_CheckNamesMissingFeatures checks that a machine without support for agents is refused with the missing
-// features: TCX came with Linux 6.6.
+// TestMachine_CheckNamesMissingFeatures checks that a machine without support for agents is refused with the
+// missing features. Linux 6.6 introduced TCX.
 func TestMachine_CheckNamesMissingFeatures(t *testing.T) {
 	missing := errors.New("file does not exist")
 	for _, x := range []struct {

@@ -11,21 +11,21 @@ import (
 	"weir/papers/hpcc"
 )
 
-// step is what a receiver meets: a packet's records, and when.
+// step is an event at a receiver: a packet's records, and its time.
 type step struct {
 	now     uint64 // ns
 	records rawRecords
 }
 
-// rates are those of the ports of a walk, with their words in records.
+// rates are the rates of the ports of a walk, with their encoding in records.
 var rates = []struct {
 	bits unit.Rate
 	word uint32
 }{{10 * unit.Mbps, 10000 | 3<<16}, {200 * unit.Mbps, 20000 | 4<<16}, {unit.Gbps, 10000 | 5<<16},
 	{25 * unit.Gbps, 25000 | 6<<16}, {100 * unit.Gbps, 10000 | 7<<16}, {1600 * unit.Gbps, 16000 | 8<<16}}
 
-// walk makes random packets of a flow over hops whose loads wander. wild ones also have ports whose clocks stand
-// still, whose counters begin anew, that have nothing to say, and paths that change.
+// walk makes random packets of a flow over hops whose loads wander. With wild, there are also ports whose clocks
+// stall, whose counters restart or that have no values, and paths that change.
 func walk(random *rand.Rand, n int, t uint64, wild bool, take func(step)) {
 	var s step
 	s.records.N = uint32(1 + random.IntN(maxHops))

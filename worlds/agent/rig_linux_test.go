@@ -62,7 +62,8 @@ func lay(t testing.TB, p path, senders int) *rig {
 	return r
 }
 
-// place makes a rig whose namespace in the middle, mid, has interfaces by the hosts' names, and nothing between them.
+// place makes a rig whose middle namespace, mid, has interfaces with the hosts' names and no connection between
+// them.
 func place(t testing.TB, senders int) *rig {
 	t.Helper()
 	needAgent(t)
@@ -159,7 +160,7 @@ func (r *rig) join(i int) {
 	})
 }
 
-// in runs what in a namespace.
+// in runs a function in a namespace.
 func (r *rig) in(name string, what func() error) {
 	r.t.Helper()
 	if err := netns.Do(r.set.Name(name), what); err != nil {
@@ -234,7 +235,7 @@ func (f *flow) drain() {
 	}
 }
 
-// counters are those of TCP that the kernel has in this thread's namespace.
+// counters returns the kernel's TCP counters of this thread's namespace.
 func counters(t testing.TB) map[string]int {
 	t.Helper()
 	all := map[string]int{}

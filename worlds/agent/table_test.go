@@ -12,7 +12,7 @@ import (
 	"weir/core/unit"
 )
 
-// several are connections of each kind: told, telling, silent, NACKed, and NACKed without HPCC++.
+// several returns connections of each kind: receiver, sender, silent, NACKed, and NACKed without HPCC++.
 func several() []Connection {
 	at := func(port uint16) netip.AddrPort { return netip.AddrPortFrom(netip.MustParseAddr("fd09::1"), port) }
 	return []Connection{
@@ -68,8 +68,8 @@ func TestWriteTable_SortsConnections(t *testing.T) {
 	}
 }
 
-// TestFormatBrief_KeepsFourDigits: times and rates have four digits and the largest unit that leaves three decimals,
-// below 0 too.
+// TestFormatBrief_KeepsFourDigits checks that times and rates have four digits and the largest unit that leaves
+// three decimals, below 0 too.
 func TestFormatBrief_KeepsFourDigits(t *testing.T) {
 	for want, v := range map[string]unit.Time{"0s": 0, "1ps": 1, "9.999ns": 9999, "100ns": 99_996, "436us": 436_000_000,
 		"1.23ms": 1_230_000_000, "789.3us": 789_312_345, "999.9us": 999_949_999, "1ms": 999_960_000,

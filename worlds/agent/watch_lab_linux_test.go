@@ -14,7 +14,7 @@ import (
 	"weir/worlds/agent"
 )
 
-// resetLate begins to measure anew how late frames leave, and maxLateness is the result.
+// resetLate restarts the measurement of the lateness of departing frames; maxLateness returns the result.
 func (n *node) resetLate() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -34,7 +34,7 @@ func (n *node) inject(port int, frames ...[]byte) {
 	n.injected[port] = append(n.injected[port], frames...)
 }
 
-// write writes so much and waits until it has come.
+// write writes n bytes and waits until they have arrived.
 func (f *flow) write(t testing.TB, n int64) {
 	t.Helper()
 	want := f.came.Load() + n
@@ -44,7 +44,7 @@ func (f *flow) write(t testing.TB, n int64) {
 	await.AwaitCondition(t, "all data", func() bool { return f.came.Load() == want })
 }
 
-// connections are those of an agent.
+// connections returns the connections of an agent.
 func connections(t testing.TB, a *agent.Agent) []agent.Connection {
 	t.Helper()
 	c, err := a.AppendConnections(nil)
@@ -54,7 +54,7 @@ func connections(t testing.TB, a *agent.Agent) []agent.Connection {
 	return c
 }
 
-// following waits until a connection's sender follows the window that it is told.
+// following waits until a connection's sender follows the window that it receives.
 func following(t testing.TB, a *agent.Agent) (c agent.Connection) {
 	t.Helper()
 	await.AwaitCondition(t, "a connection that follows", func() bool {
@@ -68,7 +68,7 @@ func following(t testing.TB, a *agent.Agent) (c agent.Connection) {
 	return c
 }
 
-// controllerOf is the congestion control of the one connection from a host.
+// controllerOf returns the congestion control of the single connection from a host.
 func (r *rig) controllerOf(host string) (name string) {
 	r.t.Helper()
 	r.in(host, func() error {

@@ -20,8 +20,8 @@ func init() {
 	Roles["cabled"] = func(string) error { return Serve(cabled(), os.Stdin, os.Stdout) }
 }
 
-// cabled is the dumbbell whose bottleneck goes down at 300 ms and comes up at 600, and whose access link would go down
-// in an hour.
+// cabled is the dumbbell with a bottleneck that goes down at 300 ms and up at 600 ms, and an access link that would
+// go down in an hour.
 func cabled() *Config {
 	c := shaped("")
 	c.Duration = 2 * 3600 * unit.Second
@@ -109,7 +109,7 @@ func carrier(t *realtime.Try) {
 	}
 }
 
-// answered reports whether an echo comes back within that time, which it takes in any case.
+// answered reports whether an echo returns within the given time. It always takes that time.
 func answered(t testing.TB, l *Network, c *Config, seq uint16, within time.Duration) bool {
 	t.Helper()
 	end := time.Now().Add(within)

@@ -8,21 +8,21 @@ import (
 	"weir/core/packet"
 )
 
-// Roles are what this binary can be when it is run again, by the first word of what the
-// environment says; tests outside of the package add theirs.
+// Roles are the roles that this binary can run in a second process, by the first word of the environment variable.
+// Tests outside the package add theirs.
 var Roles = map[string]func(of string) error{}
 
-// Role is the environment's variable.
+// Role is the name of the environment variable.
 const Role = role
 
 // NeedRoot skips a test where the lab cannot be.
 var NeedRoot func(t testing.TB)
 
-// PID is the number of the data plane's process.
+// PID returns the process id of the data plane.
 func (p *DataPlane) PID() int { return p.command.Process.Pid }
 
-// Address is a node's in the book, and HostMAC that of its interface.
+// Address returns the address of a node in the book, and HostMAC that of its interface.
 func Address(node int) packet.Addr { return packet.Addr(node + 1) }
 
-// HostMAC is what frames for a host are addressed to.
+// HostMAC returns the MAC address of a host, to which frames are addressed.
 func HostMAC(node int) [6]byte { return packet.MAC(Address(node)) }

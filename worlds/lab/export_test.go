@@ -14,9 +14,8 @@ type Arriving struct {
 	Frame []byte
 }
 
-// Scripted carries a configuration out with kernels that follow a script, in order of time,
-// whose thread runs at the times that wake gives, one after the other, until end. It returns
-// what was captured as well.
+// Scripted runs a configuration with kernels that follow a script, in order of time. The thread runs at the times
+// that wake returns, one after the other, until end. It also returns the captures.
 func Scripted(t testing.TB, c *Config, arriving []Arriving, wake func(now unit.Time) unit.Time, end unit.Time) (*Report,
 	[]byte) {
 	t.Helper()

@@ -21,8 +21,8 @@ import (
 	"weir/worlds/sim"
 )
 
-// teller answers every tenth datagram by a notice to its sender, and has its own queue for
-// every third one, so that datagrams come in another order than they were sent in.
+// teller answers every tenth datagram with a notice to its sender, and has a separate queue for every third one, so
+// that datagrams arrive in another order than they were sent.
 type teller struct{}
 
 func (teller) Name() string { return "teller" }
@@ -40,9 +40,8 @@ func (teller) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	return dataplane.Accept
 }
 
-// both is one experiment as both drivers have it: a – s1 – s2 – b and c at s1, datagrams from
-// a and c to b (IPv4 and IPv6) and from b to a, links with loss, jitter and a rate in packets,
-// and a link that changes its rate and goes down.
+// both returns one experiment for both drivers: a – s1 – s2 – b and c at s1, datagrams from a and c to b (IPv4 and
+// IPv6) and from b to a. Links have loss, jitter and a rate in packets, and one changes its rate and goes down.
 func both(t testing.TB) (*Config, *sim.Config, []Arriving) {
 	n := &topology.Network{
 		Nodes: []topology.Node{{Name: "a"}, {Name: "c"}, {Name: "b"}, {Name: "s1", Switch: true}, {Name: "s2", Switch: true}},
@@ -104,7 +103,7 @@ func both(t testing.TB) (*Config, *sim.Config, []Arriving) {
 		s.Add(sf, sender, receiver)
 		for kernel, _ := ends(); kernel.NextSend() < c.Duration; {
 			at := kernel.NextSend()
-			// Stamps are of nanoseconds at best in a kernel, but a script's are exact.
+			// A kernel's timestamps have nanoseconds at best, but a script's are exact.
 			p := packet.Packet{Src: tf.Src, Dst: tf.Dst}
 			kernel.Emit(at, &p)
 			p.Sent = 0x7777777777777777 // what a kernel's application writes there is its own business
@@ -175,7 +174,7 @@ func TestAsInSimulator(t *testing.T) {
 	}
 }
 
-// line is one link from a host over a switch to another, each of which is impaired.
+// line is a path from a host over a switch to another host, with impairments on both links.
 func line(change func(l *topology.Link)) *Config {
 	c := dumbbell()
 	for i := range c.Wiring.Network.Links {
@@ -323,7 +322,7 @@ func TestFlowTable_IdentifiesFramesOfFlows(t *testing.T) {
 	}
 }
 
-// parsing is a plane that knows the flows of a configuration.
+// parsing returns a plane with the flows of a configuration.
 func parsing(t testing.TB, c *Config) *plane {
 	t.Helper()
 	s, err := newFlowTable(c)
@@ -355,7 +354,7 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
-// arrived notes when datagrams come to the last host.
+// arrived records the arrival times of datagrams at the last host.
 type arrived struct{ at []unit.Time }
 
 func (a *arrived) Observe(e trace.Event, p *packet.Packet) {

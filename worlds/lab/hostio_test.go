@@ -13,7 +13,7 @@ import (
 	"weir/worlds/live"
 )
 
-// scriptedEdge is hosts that send a datagram for each that comes, and one at a time of their own.
+// scriptedEdge has hosts that send a datagram for each one that arrives, and one at a time of their own.
 type scriptedEdge struct {
 	t     *testing.T
 	send  func(node int, now unit.Time, p *packet.Packet)
@@ -65,14 +65,14 @@ func (e *scriptedEdge) Now() unit.Time { return e.now }
 
 func (e *scriptedEdge) Err() error { return e.wrong }
 
-// stand makes the I/O of the dumbbell's two hosts.
+// stand returns the I/O of the dumbbell's two hosts.
 func stand(t *testing.T, now *unit.Time) (*hostIO, *scriptedEdge, *script, *Config) {
 	t.Helper()
 	s, e, g, c, _ := standing(t, now, nil)
 	return s, e, g, c
 }
 
-// ofScripted are hosts that are scripted.
+// ofScripted returns scripted hosts.
 func ofScripted(t *testing.T, c *Config) (*HostsConfig, *scriptedEdge) {
 	e := &scriptedEdge{t: t, book: c.Wiring.Hosts, wakes: unit.Never, ends: unit.Second}
 	return &HostsConfig{Network: c.Wiring.Network, Hosts: c.Wiring.Hosts, Make: func(send func(node int, now unit.Time,
@@ -96,7 +96,7 @@ func standing(t *testing.T, now *unit.Time, capture *Capture) (*hostIO, *scripte
 	return s, e, g, c, h
 }
 
-// to is a datagram that comes to node 0, addressed to a MAC.
+// to returns a datagram that arrives at node 0, addressed to a MAC.
 func to(t *testing.T, c *Config, mac [6]byte, port uint16) []byte {
 	t.Helper()
 	p := packet.Packet{Src: 3, Dst: 1, Version: 4, HopLimit: 9, Proto: packet.ProtoUDP, SrcPort: port, DstPort: 2,
@@ -239,7 +239,7 @@ func TestOwnAddresses(t *testing.T) {
 	}
 }
 
-// TestBadRehearsals checks that Rehearse refuses what the lab refuses.
+// TestBadRehearsals checks that Rehearse refuses the configurations that the lab refuses.
 func TestBadRehearsals(t *testing.T) {
 	c := dumbbell()
 	never := func(func(int, unit.Time, *packet.Packet)) (Edge, func() any, error) {

@@ -12,8 +12,8 @@ import (
 	"weir/worlds/live"
 )
 
-// hostsRun is a run of two scripted hosts whose thread comes late, so that a frame is taken behind what has happened
-// already: of what they took and sent a capture.
+// hostsRun runs two scripted hosts whose thread is late, so that a frame is handled after later events. It returns
+// a capture of the received and sent frames.
 func hostsRun(t *testing.T, limit unit.Bytes) (*Config, []byte, *CaptureSummary) {
 	t.Helper()
 	now := unit.Time(0)
@@ -36,7 +36,7 @@ func hostsRun(t *testing.T, limit unit.Bytes) (*Config, []byte, *CaptureSummary)
 	return c, b.Bytes(), x
 }
 
-// againHosts replays a capture with hosts made anew.
+// againHosts replays a capture with new hosts.
 func againHosts(t *testing.T, c *Config, capture []byte) (*ReplayResult, error) {
 	t.Helper()
 	h, e := ofScripted(t, c)
@@ -44,7 +44,7 @@ func againHosts(t *testing.T, c *Config, capture []byte) (*ReplayResult, error) 
 	return ReplayHosts(h, bytes.NewReader(capture))
 }
 
-// framesOf are those of a capture, copied.
+// framesOf returns copies of the frames of a capture.
 func framesOf(t *testing.T, capture []byte) (frames []trace.Frame) {
 	t.Helper()
 	r, err := trace.NewFrameReader(bytes.NewReader(capture))
@@ -64,7 +64,7 @@ func framesOf(t *testing.T, capture []byte) (frames []trace.Frame) {
 	}
 }
 
-// rewritten is a capture with other frames.
+// rewritten returns a capture with other frames.
 func rewritten(frames []trace.Frame) []byte {
 	var names []string
 	b := trace.AppendSection(nil, application, "")
@@ -149,7 +149,7 @@ func TestReplayHostsCut(t *testing.T) {
 	}
 }
 
-// TestBadHostCaptures: a capture that is damaged, or of other hosts, is an error with its place.
+// TestBadHostCaptures checks that a capture that is damaged, or of other hosts, is an error with its place.
 func TestBadHostCaptures(t *testing.T) {
 	c, capture, _ := hostsRun(t, 0)
 	for want, change := range map[string]func(f []trace.Frame) []trace.Frame{

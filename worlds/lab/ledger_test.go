@@ -19,8 +19,8 @@ func (l *leak) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	return dataplane.Accept
 }
 
-// TestPlane_AccountsForEveryPacket: the data plane accounts for every packet at the begin and the end of the measured
-// part, as the simulator does.
+// TestPlane_AccountsForEveryPacket checks that the data plane accounts for every packet at the start and the end of
+// the measured part, as the simulator does.
 func TestPlane_AccountsForEveryPacket(t *testing.T) {
 	for _, c := range []struct {
 		name  string

@@ -104,9 +104,9 @@ func init() {
 	}
 }
 
-// routers makes two namespaces routers of Linux and nodes of IOAM's namespace 87, with a link between them. What comes
-// over the lab's links is addressed to whom it is for, so they have these addresses there. Their wide data are the
-// counter of a port that has sent nothing yet, with a rate.
+// routers makes two namespaces routers of Linux and nodes of IOAM's namespace 87, with a link between them. Frames
+// on the lab's links carry the final receiver's MAC address, so the routers' interfaces have these addresses. Their
+// wide data are the counter of a port that has sent no frame yet, with a rate.
 const routers = `link add up0 netns ONE type veth peer name up0 netns TWO
 -n ONE link set eth0 address MACB
 -n TWO link set eth0 address MACA
@@ -131,8 +131,8 @@ netns exec ONE sysctl -qw net.ipv6.conf.up0.ioam6_id=6
 netns exec TWO sysctl -qw net.ipv6.conf.up0.ioam6_id=7
 netns exec TWO sysctl -qw net.ipv6.conf.eth0.ioam6_id=8`
 
-// acrossLinux carries the flow out with Linux between the switches, shaped to so many Mb/s where that is above 0. It
-// returns what the hosts have found, what the data plane has, and the capture of the last switch.
+// acrossLinux runs the flow with Linux between the switches, shaped to the given Mb/s if that is above 0. It
+// returns the hosts' results, the data plane's report, and the capture of the last switch.
 func acrossLinux(t testing.TB, cc string, shaped int) (*outcome.Result, *lab.Report, *lab.HostsReport, []byte) {
 	t.Helper()
 	lab.NeedRoot(t)
@@ -208,8 +208,9 @@ func acrossLinux(t testing.TB, cc string, shaped int) (*outcome.Result, *lab.Rep
 	return result, report, ends, data
 }
 
-// TestKernelIOAMBetweenSwitches: two nodes of Linux between two switches of Weir fill their records of one trace,
-// which every reader takes: by RFC 9197 there are four, in order, with the times of Linux in the same unit as ours.
+// TestKernelIOAMBetweenSwitches checks that two nodes of Linux between two switches of Weir fill their records of
+// one trace, which every reader accepts. By RFC 9197 there are four, in order, with the times of Linux in the same
+// unit as Weir's.
 func TestKernelIOAMBetweenSwitches(t *testing.T) { realtime.Test(t, kernelIOAM) }
 
 func kernelIOAM(t *realtime.Try) {
@@ -250,10 +251,10 @@ func kernelIOAM(t *realtime.Try) {
 	}
 }
 
-// TestHPCCOverKernelIOAM: HPCC++ runs over a path on which Linux's nodes are. A bottleneck of ours is used to 95 %,
-// with an empty queue. A node of Linux tells its queue and its rate, but no bytes, so that a law that needs both (HPCC
-// §3.4) swings there, by a queue of about the path's bandwidth times delay; it stays far below what its buffer holds,
-// and below what windows can fill. Nothing is lost.
+// TestHPCCOverKernelIOAM checks that HPCC++ runs over a path with nodes of Linux. A bottleneck of Weir is used to
+// 95 %, with an empty queue. A node of Linux reports its queue and its rate, but no bytes, so that a law that needs
+// both (HPCC §3.4) swings there, by a queue of about the path's bandwidth-delay product. It stays far below the
+// buffer, and below the queue that windows can fill. No packet is lost.
 func TestHPCCOverKernelIOAM(t *testing.T) {
 	for _, x := range []struct {
 		name   string

@@ -38,7 +38,7 @@ func openShaped(t testing.TB, mtu int) *Network {
 	return l
 }
 
-// TestOpen_ConfiguresInterfaces: interfaces are as the data plane needs them.
+// TestOpen_ConfiguresInterfaces checks that interfaces are configured for the data plane.
 func TestOpen_ConfiguresInterfaces(t *testing.T) {
 	l := openShaped(t, 4000)
 	check := func(name string, mac [6]byte) func(conn *rtnl.Conn) error {
@@ -73,7 +73,7 @@ func TestOpen_ConfiguresInterfaces(t *testing.T) {
 	}
 }
 
-// ours are the namespaces that a lab has.
+// ours returns the namespaces of a lab.
 func ours(t testing.TB) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(netns.Dir)
@@ -88,9 +88,8 @@ func ours(t testing.TB) (names []string) {
 	return names
 }
 
-// hold returns whether a namespace's name is still that namespace's: once it is free,
-// another lab may take the number and the name. To keep it open is what makes its inode
-// its own until the test ends.
+// hold returns a function that reports whether a namespace's name still belongs to that namespace. Once it is free,
+// another lab may take the number and the name. The open file reserves its inode until the test ends.
 func hold(t testing.TB, name string) func() bool {
 	t.Helper()
 	f, err := os.Open(netns.Path(name))
@@ -108,7 +107,7 @@ func hold(t testing.TB, name string) func() bool {
 	}
 }
 
-// victim is a lab that goes on until a signal ends it.
+// victim runs a lab until a signal ends it.
 func victim() error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -135,8 +134,8 @@ func victim() error {
 	return errors.Join(err, l.Close())
 }
 
-// startVictim runs a lab in a process of its own until a signal ends it (victim), and returns the data plane's
-// number and the names of its namespaces.
+// startVictim runs a lab in a separate process until a signal ends it (victim), and returns the data plane's
+// process id and the names of its namespaces.
 func startVictim(t testing.TB) (p *await.Process, plane int, names []string) {
 	t.Helper()
 	p = await.Start(t, again(t, "victim"))
@@ -147,7 +146,7 @@ func startVictim(t testing.TB) (p *await.Process, plane int, names []string) {
 	return p, plane, names
 }
 
-// ended waits until a process has ended, whoever waits for it.
+// ended waits until a process has ended, even if another process reaps it.
 func ended(t testing.TB, pid int) {
 	t.Helper()
 	await.AwaitCondition(t, "the data plane's end", func() bool {
@@ -305,7 +304,7 @@ func TestNoDataPlane(t *testing.T) {
 	}
 }
 
-// TestStartingThread: a data plane lives longer than the thread from which Start was called (PR_SET_PDEATHSIG).
+// TestStartingThread checks that a data plane outlives the thread that called Start (PR_SET_PDEATHSIG).
 func TestStartingThread(t *testing.T) {
 	l := openShaped(t, 0)
 	var (

@@ -25,8 +25,8 @@ const (
 	maxRetries = 100
 )
 
-// dumbbell is two hosts at one switch: 100 Mb/s from and 50 Mb/s to the second one, 5 ms
-// each, as in P4-ABC §6.1.3, with 24 packets of buffer.
+// dumbbell returns two hosts at one switch: 100 Mb/s from and 50 Mb/s to the second one, 5 ms each, as in P4-ABC
+// §6.1.3, with 24 packets of buffer.
 func dumbbell() *Config {
 	n := &topology.Network{
 		Nodes: []topology.Node{{Name: "client"}, {Name: "s1", Switch: true}, {Name: "server"}},
@@ -69,7 +69,7 @@ func memory(t testing.TB, c *Config, now *unit.Time) (*plane, []*script) {
 	return d, gates
 }
 
-// datagram is a frame from node 0 to node 2 with size bytes of payload.
+// datagram returns a frame from node 0 to node 2 with size bytes of payload.
 func datagram(t testing.TB, c *Config, seq int64, size int32) []byte {
 	t.Helper()
 	p := packet.Packet{Src: 1, Dst: 3, Version: 4, HopLimit: 9, Proto: packet.ProtoUDP, SrcPort: 1, DstPort: 2, Seq: seq,
@@ -117,7 +117,7 @@ func TestEventTime(t *testing.T) {
 }
 
 // TestPlane_CountsUnsendableFrames checks that invalid packets are counted and dropped. Frames that cannot be sent
-// wait, and are given up at last. Measures are those of the measured part.
+// wait, and are dropped in the end. Measures cover the measured part.
 func TestPlane_CountsUnsendableFrames(t *testing.T) {
 	c, now := dumbbell(), unit.Time(0)
 	c.Lead, c.Warmup, c.Duration = unit.Millisecond, 20*unit.Millisecond, 40*unit.Millisecond
@@ -274,7 +274,7 @@ func TestWaitedShare(t *testing.T) {
 	}
 }
 
-// starving gives a report of 26 s, behind a lead of half a second and a warm-up of 10 s, waits of hosts.
+// starving adds waits of hosts to a report of 26 s, after a lead of half a second and a warm-up of 10 s.
 func starving(length unit.Time, n int) func(r *Report) {
 	return func(r *Report) {
 		r.Lead, r.From, r.Measured = unit.Second/2, 10*unit.Second+unit.Second/2, 26*unit.Second
@@ -285,8 +285,8 @@ func starving(length unit.Time, n int) func(r *Report) {
 	}
 }
 
-// waits gives a report of 26 s, behind a warm-up of 10 s, waits of a length each second: within the measured part, and
-// before it.
+// waits adds waits of a length to a report of 26 s, after a warm-up of 10 s: some within the measured part, and
+// some before it.
 func waits(length unit.Time, within, before int) func(r *Report) {
 	return func(r *Report) {
 		r.From, r.Measured, r.Stall = 10*unit.Second, 26*unit.Second, length
@@ -299,8 +299,8 @@ func waits(length unit.Time, within, before int) func(r *Report) {
 	}
 }
 
-// TestDisturbedTime: waits count once where they, or the round trips after them, are on top of each other, in any
-// order, and only within the measured part.
+// TestDisturbedTime checks that waits count once if they, or the round trips after them, overlap, in any order, and
+// only within the measured part.
 func TestDisturbedTime(t *testing.T) {
 	const ms = unit.Millisecond
 	for _, x := range []struct {
@@ -444,8 +444,8 @@ func (g *echo) Put([]byte) bool      { return true }
 func (g *echo) Flush() error         { return nil }
 func (g *echo) Drop() int            { return 0 }
 
-// measured has all that the data plane can measure switched on, with other flows beside that
-// of the datagrams; port 2 is that from the switch to the server.
+// measured returns a configuration with every measure of the data plane, with other flows next to the datagrams.
+// Port 2 leads from the switch to the server.
 func measured() *Config {
 	c := dumbbell()
 	c.Warmup, c.Duration = 0, 1000*unit.Second

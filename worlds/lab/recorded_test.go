@@ -22,12 +22,12 @@ import (
 	"weir/worlds/lab"
 )
 
-// recordings are captures of a real lab with the kernel's time stamps, in testdata. TestRecordings_CanBeMadeAgain makes
-// them anew (go test -tags lab -run TestRecordings_CanBeMadeAgain ./worlds/lab -update).
+// recordings are captures of a real lab with the kernel's timestamps, in testdata. TestRecordings_CanBeMadeAgain
+// records them again (go test -tags lab -run TestRecordings_CanBeMadeAgain ./worlds/lab -update).
 var recordings = []struct {
 	name   string
 	config func() (*lab.Config, error)
-	// mutant is the same switch with another parameter.
+	// mutant returns the same switch with another parameter.
 	mutant func() (*lab.Config, error)
 	drops  bool // there are some
 	marks  bool
@@ -38,7 +38,7 @@ var recordings = []struct {
 		false, true},
 }
 
-// recorded is figure 5 with ABC without a warm-up.
+// recorded returns figure 5 with ABC without a warm-up.
 func recorded(base string) (*lab.Config, error) {
 	c, err := figure5(base)
 	if err == nil {
@@ -47,7 +47,7 @@ func recorded(base string) (*lab.Config, error) {
 	return c, err
 }
 
-// marking is one flow over a switch that marks above so many bytes.
+// marking has one flow over a switch that marks above the given threshold.
 func marking(from string) (*lab.Config, error) {
 	return loadConfig(strings.ReplaceAll(`
 title: x
@@ -109,7 +109,7 @@ func TestRecordings_ReplayIdentically(t *testing.T) {
 	}
 }
 
-// checkRecording replays a capture of s1 through the switch alone and through the whole data plane.
+// checkRecording replays a capture of s1 through the standalone switch and through the whole data plane.
 func checkRecording(t testing.TB, c *lab.Config, capture []byte, drops, marks bool) {
 	t.Helper()
 	alone := replay(t, c, "s1", capture)
@@ -147,7 +147,7 @@ func checkRecording(t testing.TB, c *lab.Config, capture []byte, drops, marks bo
 	}
 }
 
-// crossing are the frames of a capture that came in or went out before a time.
+// crossing returns the frames of a capture that arrived or departed before a time.
 func crossing(t testing.TB, capture []byte, until unit.Time) []trace.Frame {
 	t.Helper()
 	return slices.DeleteFunc(read(t, capture), func(f trace.Frame) bool {
@@ -155,8 +155,8 @@ func crossing(t testing.TB, capture []byte, until unit.Time) []trace.Frame {
 	})
 }
 
-// arriving is when kernels sent the frames that came in at s1: before they were sent over their links, which is a delay
-// and the time of all bytes.
+// arriving returns the frames that arrived at s1, with the times at which kernels sent them: a delay and the time
+// of all bytes before their arrival.
 func arriving(t testing.TB, c *lab.Config, capture []byte) (script []lab.Arriving) {
 	t.Helper()
 	for _, f := range read(t, capture) {
@@ -179,8 +179,8 @@ func arriving(t testing.TB, c *lab.Config, capture []byte) (script []lab.Arrivin
 	return script
 }
 
-// figure5 is a run of figure 5's quick variant with ABC, one flow a client; or with another
-// q_base than the paper's.
+// figure5 returns a run of figure 5's quick variant with ABC and one flow per client. It may have another q_base
+// than the paper's.
 func figure5(base string) (*lab.Config, error) {
 	registry := app.Registry()
 	src, err := registry.OpenExperiment("p4abc/fig5")

@@ -42,7 +42,7 @@ func init() {
 	lab.Roles["happening"] = func(string) error { return lab.Serve(happening(), os.Stdin, os.Stdout) }
 }
 
-// role is this binary as a data plane.
+// role returns a command that runs this binary as a data plane.
 func role(as string) *exec.Cmd {
 	c := exec.Command(os.Args[0])
 	c.Env = append(os.Environ(), lab.Role+"="+as)
@@ -130,9 +130,9 @@ func send(l *lab.Network, c *lab.Config, flows []lab.Flow, length time.Duration)
 	return sums, errors.Join(errs...)
 }
 
-// TestReplayTCP replays figure 5's switch with ABC, under real TCP of both clients, through the simulator's switch. It
-// gives the same frames: tens of thousands, byte for byte. One with a q_base of a packet less does not. The kernel's
-// frames identify the flows' packets.
+// TestReplayTCP replays figure 5's switch with ABC, under real TCP of both clients, through the simulator's switch.
+// It gives the same frames: tens of thousands, byte for byte. A switch whose q_base is one packet smaller does not.
+// The kernel's frames identify the flows' packets.
 func TestReplayTCP(t *testing.T) { realtime.Test(t, replayTCP) }
 
 func replayTCP(t *realtime.Try) {
@@ -191,7 +191,7 @@ func replayTCP(t *realtime.Try) {
 	}
 }
 
-// happening is two hosts at a switch, whose link is slow at first, then fast, then down.
+// happening has two hosts at a switch with a link that is slow at first, then fast, then down.
 func happening() *lab.Config {
 	c, err := figure5("")
 	if err != nil {
@@ -209,8 +209,8 @@ func happening() *lab.Config {
 	return c
 }
 
-// TestDataPlane_AppliesLinkEvents checks that events of links happen at their times, with real traffic: the throughput
-// is at most the present rate, and no frame arrives while the link is down.
+// TestDataPlane_AppliesLinkEvents checks that events of links happen at their times, with real traffic. The
+// throughput is at most the present rate, and no frame arrives while the link is down.
 func TestDataPlane_AppliesLinkEvents(t *testing.T) { realtime.Test(t, eventsOfLinks) }
 
 func eventsOfLinks(t *realtime.Try) {

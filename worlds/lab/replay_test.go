@@ -29,7 +29,7 @@ func loadConfig(text string) (*lab.Config, error) {
 	return run.LabConfig(plan.ListRuns(s)[0])
 }
 
-// configuration is loadConfig for tests, with a lead.
+// configuration calls loadConfig for tests, and adds a lead.
 func configuration(t testing.TB, text string) *lab.Config {
 	t.Helper()
 	c, err := loadConfig(text)
@@ -40,8 +40,8 @@ func configuration(t testing.TB, text string) *lab.Config {
 	return c
 }
 
-// busy is what kernels send: of each flow of the configuration bursts of TCP segments, with
-// acknowledgements back, more than the links carry, and some frames of other kinds.
+// busy returns the frames that kernels send: for each flow of the configuration bursts of TCP segments, with
+// acknowledgements in return, more than the links carry, and some frames of other kinds.
 func busy(t testing.TB, c *lab.Config, until unit.Time, gap unit.Time) (script []lab.Arriving) {
 	t.Helper()
 	frame := func(p *packet.Packet) []byte {
@@ -113,8 +113,8 @@ traffic:
 measure: [goodput]
 `
 
-// switches are the programs whose captures are replayed, each with one that differs a little:
-// the mutant, of the same name in the same place.
+// switches are the programs whose captures are replayed. Each has a mutant that differs a little, with the same
+// name in the same place.
 var switches = []struct {
 	name, spec, programs, mutant string
 	gap                          unit.Time // between bursts
@@ -149,8 +149,8 @@ func replay(t testing.TB, c *lab.Config, name string, file []byte) *lab.ReplayRe
 	return r
 }
 
-// without is a capture without a frame that came in at a switch and went out there, the nth
-// that came in or a later one; gone says that there was one.
+// without returns a capture without a frame that arrived at a switch and departed from it, the nth that arrived or
+// a later one. The result gone reports whether there was one.
 func without(t testing.TB, capture []byte, node string, nth uint64) (out []byte, gone bool) {
 	all := read(t, capture)
 	segment := func(f *trace.Frame) string { // what no switch changes: behind the IP header

@@ -25,7 +25,7 @@ import (
 	"weir/internal/testkit/realtime"
 )
 
-// role is what this binary is when it is run again: a data plane, or a lab that is ended.
+// role is the environment variable that makes this binary a data plane, or a lab that is ended.
 const role = "WEIR_LAB_ROLE"
 
 func TestMain(m *testing.M) {
@@ -46,8 +46,8 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// shaped is the dumbbell with 5 ms in each direction altogether, 50 Mb/s, or 200, and more
-// buffer than TCP needs to keep that busy; or one whose links are as good as none.
+// shaped returns the dumbbell with a total of 5 ms in each direction, 50 or 200 Mb/s, and more buffer than TCP
+// needs to keep that busy. It may also have links without limits.
 func shaped(how string) *Config {
 	c := dumbbell()
 	c.Wiring.Network.Links[0].Delay, c.Wiring.Network.Links[1].Delay = 2500*unit.Microsecond, 2500*unit.Microsecond
@@ -86,7 +86,7 @@ func needRoot(t testing.TB) {
 
 func init() { NeedRoot = needRoot }
 
-// disturbed stops a data plane at the end of an attempt, and records by what the machine disturbed it.
+// disturbed stops a data plane at the end of an attempt, and records the machine's disturbances.
 func disturbed(try *realtime.Try, p *DataPlane) {
 	if r, err := p.Stop(); err == nil {
 		try.NoteDisturbed(r.DisturbedStrictly(nil, 10*unit.Millisecond)...)
@@ -188,7 +188,7 @@ func datagramsReturn(t *realtime.Try) {
 	}
 }
 
-// echoRequest is an ICMP echo request (RFC 792) with a sequence number.
+// echoRequest returns an ICMP echo request (RFC 792) with a sequence number.
 func echoRequest(seq uint16) []byte {
 	b := []byte{8, 0, 0, 0, 0xbe, 0xef, byte(seq >> 8), byte(seq)}
 	b = append(b, make([]byte, 48)...)
@@ -197,8 +197,8 @@ func echoRequest(seq uint16) []byte {
 	return b
 }
 
-// oversleeps is how much longer a sleep takes than it should: what the machine does to
-// whoever waits for a packet.
+// oversleeps returns the excess of a sleep over its length: the delay that the machine adds for a process that
+// waits for a packet.
 func oversleeps(length time.Duration) time.Duration {
 	timeout := unix.NsecToTimespec(int64(length))
 	start := time.Now()
@@ -413,7 +413,7 @@ func bulk(t *realtime.Try, l *Network, warm, measured time.Duration) (bps float6
 	return bps
 }
 
-// idleTimes are for how long cores have been idle, and all their time (proc(5)).
+// idleTimes returns the idle time of the cores, and their total time (proc(5)).
 func idleTimes(t testing.TB) (idle, all uint64) {
 	t.Helper()
 	b, err := os.ReadFile("/proc/stat")

@@ -14,14 +14,14 @@ import (
 	"weir/worlds/live"
 )
 
-// thread is what the kernel says of one.
+// thread has the kernel's scheduling state of a thread.
 type thread struct {
 	policy   uint32
 	niceness int32
 	cores    []int
 }
 
-// threads are those of a process.
+// threads returns the threads of a process.
 func threads(t testing.TB, pid int) (all []thread) {
 	t.Helper()
 	entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))

@@ -19,7 +19,7 @@ import (
 // paces are the rates of the chain's links by switch, in turns: queues grow where the next one is slower.
 var paces = []unit.Rate{40 * unit.Mbps, 25 * unit.Mbps, 50 * unit.Mbps}
 
-// snapshot is what a port knew when a packet left by it.
+// snapshot is the state of a port when a packet departed.
 type snapshot struct {
 	now, enqueued unit.Time
 	sent          uint64
@@ -30,7 +30,7 @@ type snapshot struct {
 	hops, tos     uint8
 }
 
-// witness is a program that writes down what ports know, by the packets' numbers.
+// witness is a program that records the state of ports, by the packets' numbers.
 type witness struct {
 	node int
 	of   map[int64][]snapshot
@@ -45,7 +45,7 @@ func (w *witness) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict
 	return dataplane.Accept
 }
 
-// chain is two hosts with so many switches between them, which write telemetry in a format.
+// chain has two hosts with the given number of switches between them, which write telemetry in a format.
 func chain(t testing.TB, switches int, format inband.Config, mtu int) (c *Config, of map[int64][]snapshot) {
 	t.Helper()
 	n := &topology.Network{Nodes: []topology.Node{{Name: "from"}}}
@@ -77,7 +77,7 @@ func chain(t testing.TB, switches int, format inband.Config, mtu int) (c *Config
 	return c, of
 }
 
-// payloads are a segment's of TCP, a datagram's and that of the packets of a message of RDMA.
+// payloads make a segment of TCP, a datagram, and the packets of a message of RDMA.
 var payloads = map[string]func(p *packet.Packet){
 	"tcp": func(p *packet.Packet) {
 		p.Proto, p.Seq = packet.ProtoTCP, 1000*p.Seq
@@ -95,10 +95,10 @@ var payloads = map[string]func(p *packet.Packet){
 	},
 }
 
-// sends is how many packets pass the chain, one right behind the other.
+// sends is the number of packets that pass the chain, one right after the other.
 const sends = 8
 
-// asking is a frame through the chain that asks for telemetry.
+// asking returns a frame through the chain that requests telemetry.
 func asking(t testing.TB, c *Config, f *telemetry.Format, transport string, version uint8, seq int64, size int32) (
 	frame []byte) {
 	t.Helper()
@@ -115,7 +115,7 @@ func asking(t testing.TB, c *Config, f *telemetry.Format, transport string, vers
 	return frame
 }
 
-// passed lets frames through a network at once, and returns what its last host gets.
+// passed sends frames through a network at once, and returns the frames that its last host gets.
 func passed(t testing.TB, c *Config, frames [][]byte) (got [][]byte, r *Report) {
 	t.Helper()
 	now := unit.Time(0)
@@ -133,8 +133,8 @@ func passed(t testing.TB, c *Config, frames [][]byte) (got [][]byte, r *Report) 
 	return gates[len(gates)-1].Sent, r
 }
 
-// options are what a reader must know of a format: which speeds have codes. Behind those of int-header.h, and of IFA
-// and ours, the network's have some, in order.
+// options are a reader's configuration for a format: the speeds that have codes. After those of int-header.h, and
+// of IFA and Weir, the network's own speeds have codes, in order.
 func options(format string, c *Config) wiretest.Options {
 	o := wiretest.Options{IFA: true, Rates: []int64{10e9, 25e9, 40e9, 50e9, 100e9, 200e9, 400e9, 800e9, 1600e9}}
 	if format == "hpcc" {
@@ -146,7 +146,7 @@ func options(format string, c *Config) wiretest.Options {
 	return o
 }
 
-// rates are those of a network's links, ascending.
+// rates returns the rates of a network's links, ascending.
 func rates(c *Config) (all []unit.Rate) {
 	for _, l := range c.Wiring.Network.Links {
 		all = append(all, l.Rate.Bits)
@@ -155,7 +155,7 @@ func rates(c *Config) (all []unit.Rate) {
 	return slices.Compact(all)
 }
 
-// formats are those with records, and of how many hops a packet has room for them.
+// formats are the formats with records, with the maximum number of hops in a packet.
 var formats = []struct {
 	name string
 	hops int
@@ -236,7 +236,7 @@ func unchanged(t *testing.T, x, was *wiretest.Frame, hops, longer int) {
 	}
 }
 
-// checkPath compares the records of a frame with what the ports knew.
+// checkPath compares the records of a frame with the states of the ports.
 func checkPath(t *testing.T, x *wiretest.Frame, o wiretest.Options, want []snapshot, format string, most int) {
 	t.Helper()
 	n := min(len(want), most)
@@ -268,7 +268,7 @@ func checkPath(t *testing.T, x *wiretest.Frame, o wiretest.Options, want []snaps
 	}
 }
 
-// record is what a format says of a hop by its specification.
+// record returns the values of a hop in a format, by its specification.
 func record(k *snapshot, format string, speeds []int64) wiretest.Hop {
 	const no = -1
 	ns := func(t unit.Time) int64 { return int64(t / unit.Nanosecond) }
@@ -338,7 +338,7 @@ func TestTelemetryOverflows(t *testing.T) {
 	}
 }
 
-// overflowed checks a frame with room for so many records.
+// overflowed checks a frame that can hold the given number of records.
 func overflowed(t *testing.T, frame []byte, o wiretest.Options, want []snapshot, room, mtu int) {
 	t.Helper()
 	x, err := wiretest.Decode(frame, o)

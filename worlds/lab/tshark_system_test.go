@@ -43,8 +43,8 @@ func tshark(t *testing.T, file, filter string, fields []string) (all []map[strin
 
 const ioam = "ipv6.opt.ioam."
 
-// Fields of IOAM that tshark 4.0 knows: those of the trace, and those of each node with the bit of the trace type that
-// asks for them.
+// Fields of IOAM that tshark 4.0 supports: those of the trace, and those of each node with the bit of the trace
+// type that requests them.
 var (
 	ofTrace = []string{"opt_type", "rsv", "trace.ns", "trace.nodelen", "trace.flags", "trace.flag.o", "trace.flag.l",
 		"trace.flag.a", "trace.flag.rsv", "trace.remlen", "trace.type", "trace.type.undef", "trace.type.rsv", "trace.rsv",
@@ -54,7 +54,7 @@ var (
 		"undefined": 12, "oss.len": 22, "oss.scid": 22, "oss.data": 22}
 )
 
-// tsharkFields are all that is asked of tshark.
+// tsharkFields returns all fields that tests request from tshark.
 func tsharkFields() []string {
 	fields := []string{"frame.interface_name", "udp.srcport", "udp.checksum.status", "_ws.malformed", "_ws.expert.message"}
 	for _, x := range ofTrace {
@@ -69,7 +69,7 @@ func tsharkFields() []string {
 	return fields
 }
 
-// traced is a datagram over IPv6 that asks for what a trace type says, with room for so many hops.
+// traced returns a datagram over IPv6 with a trace of the given type, and space for the given number of hops.
 func traced(t testing.TB, c *Config, seq int64, kind uint32, words, each, hops int) []byte {
 	t.Helper()
 	p := packet.Packet{Src: 1, Dst: packet.Addr(len(c.Wiring.Network.Nodes)), Version: 6, HopLimit: 64,
@@ -140,7 +140,7 @@ func TestTsharkReadsTheLab(t *testing.T) {
 	}
 }
 
-// checkTshark compares what tshark shows of a frame with what the ports on its way knew.
+// checkTshark compares tshark's fields of a frame with the states of the ports on its path.
 func checkTshark(t *testing.T, got map[string]string, want []snapshot, kind uint32, words, each, room int) {
 	t.Helper()
 	over := max(len(want)-room, 0)
@@ -184,7 +184,7 @@ func checkTshark(t *testing.T, got map[string]string, want []snapshot, kind uint
 	}
 }
 
-// plain is a number in decimal, whatever tshark's form.
+// plain returns a number in decimal, from any of tshark's notations.
 func plain(s string) string {
 	if v, err := strconv.ParseUint(s, 0, 64); err == nil {
 		return strconv.FormatUint(v, 10)
@@ -192,8 +192,8 @@ func plain(s string) string {
 	return s
 }
 
-// nodeFields adds what a port knew, field by field in the order of the trace type's bits (RFC 9197 §4.4.2). What a
-// node does not have is all ones.
+// nodeFields adds the state of a port, field by field in the order of the trace type's bits (RFC 9197 §4.4.2). A
+// field that a node does not support is all ones.
 func nodeFields(k *snapshot, kind uint32, add func(field string, v uint64)) {
 	const none = 1<<32 - 1
 	ns := uint64(k.now / unit.Nanosecond)

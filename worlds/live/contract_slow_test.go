@@ -4,5 +4,5 @@ package live
 
 import "testing"
 
-// TestContractSeeds: the contract with eight random schedules of the thread.
+// TestContractSeeds runs the contract with eight random schedules of the thread.
 func TestContractSeeds(t *testing.T) { contract(t, 8) }

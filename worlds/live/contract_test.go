@@ -15,7 +15,7 @@ import (
 // script is a gate whose kernel follows a script.
 type script = gatetest.Script[GateCounts]
 
-// hasty is a gate that makes a mistake: what has come in has the stamp of now.
+// hasty is a gate with a mistake: arriving frames have the current time as their timestamp.
 type hasty struct {
 	*script
 	now func() unit.Time
@@ -28,7 +28,7 @@ func (g hasty) Stamp() unit.Time {
 	return g.now()
 }
 
-// arrivals writes down what arrives at nodes other than the first.
+// arrivals records the packets that arrive at nodes other than the first.
 type arrivals struct {
 	got   *dataplanetest.Transcript
 	links []fabric.Link
@@ -40,8 +40,8 @@ func (a arrivals) Observe(e trace.Event, p *packet.Packet) {
 	}
 }
 
-// driver runs a script on the plane, whose thread runs at the times
-// that wake gives, one after the other, up to a second. wrong makes a mistake on purpose.
+// driver runs a script on the plane, whose thread runs at the times that wake returns, one after the other, up to a
+// second. With wrong it makes a mistake on purpose.
 func driver(t *testing.T, wake func(now unit.Time) unit.Time, wrong bool) dataplanetest.ScriptRunner {
 	return func(s dataplanetest.Setup, arriving []dataplanetest.Arrival) dataplanetest.Transcript {
 		var out dataplanetest.Transcript
@@ -92,7 +92,7 @@ func driver(t *testing.T, wake func(now unit.Time) unit.Time, wrong bool) datapl
 			a, b := out.Departures[i], out.Departures[j]
 			return a.At < b.At || a.At == b.At && a.Port < b.Port
 		})
-		// What the kernels got is what arrived, but for link control frames.
+		// The kernels' frames equal the arrivals, except for link control frames.
 		for i, g := range gates {
 			var want, got []int64
 			for _, x := range out.Departures {
@@ -127,8 +127,8 @@ func equalSeq(want, got []int64) bool {
 	return true
 }
 
-// TestPlane_PassesDriverContract: the plane's packet path passes the contract that every driver passes, whenever its
-// thread gets to run: packets walk in event time. TestContractSeeds has more times at which the thread gets to run.
+// TestPlane_PassesDriverContract checks that the plane's packet path passes the contract of all drivers, for any
+// schedule of its thread: packets walk in event time. TestContractSeeds has more schedules of the thread.
 func TestPlane_PassesDriverContract(t *testing.T) { contract(t, 3) }
 
 // contract runs the contract with two schedules of the thread and the given number of random ones.

@@ -29,7 +29,7 @@ func TestGateCountsAdd(t *testing.T) {
 	}
 }
 
-// TestNewLateness_MatchesHistogram checks that percentiles are those of the histogram, whose classes are 1/64 wide.
+// TestNewLateness_MatchesHistogram checks that percentiles agree with the histogram, whose classes are 1/64 wide.
 func TestNewLateness_MatchesHistogram(t *testing.T) {
 	var h unit.Histogram
 	for us := range unit.Time(10000) {

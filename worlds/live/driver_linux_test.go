@@ -24,7 +24,7 @@ func stampTranslation(t *testing.T) {
 	}
 }
 
-// TestFirstSleep: a sleep ends with short ones, and a short one is not cut.
+// TestFirstSleep checks that a long sleep ends with short ones, and that a short one is not cut.
 func TestFirstSleep(t *testing.T) {
 	for _, x := range []struct{ all, first unit.Time }{
 		{0, 0}, {1, 1}, {3 * nap, 3 * nap},

@@ -11,7 +11,7 @@ import (
 	"weir/worlds/live"
 )
 
-// across is a program that sends what comes in at one of two ports to the other.
+// across is a program that forwards frames between two ports.
 type across struct{}
 
 func (across) Name() string { return "across" }

@@ -7,8 +7,8 @@ import (
 	"weir/core/packet"
 )
 
-// FuzzParseFrame_UnparsedHasNoFlow checks that a plane parses what a host sends, or not, without a panic; a frame that
-// it cannot parse belongs to no flow, and is bytes for the links.
+// FuzzParseFrame_UnparsedHasNoFlow checks that a plane parses a host's frame, or rejects it, without a panic. A
+// frame that it cannot parse belongs to no flow, and counts as bytes on the links.
 func FuzzParseFrame_UnparsedHasNoFlow(f *testing.F) {
 	book := packet.NewBook()
 	for i := range byte(2) {

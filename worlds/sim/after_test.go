@@ -20,7 +20,7 @@ func TestRun_StartsFlowAfterOthersArrive(t *testing.T) {
 			}
 		})
 		f := c.Flows
-		// flow 0 goes from f[0].Src to f[0].Dst; what it comes after must end at its source.
+		// flow 0 goes from f[0].Src to f[0].Dst; the flows before it must end at its source.
 		for i := 1; i < len(f); i++ {
 			if f[i].Dst == f[0].Src && f[i].Size > 0 {
 				f[0].After = append(f[0].After, i)
@@ -79,7 +79,7 @@ func TestRun_StartsFlowAfterOthersArrive(t *testing.T) {
 	}
 }
 
-// noEnds makes none.
+// noEnds is a factory without endpoints.
 type noEnds struct{}
 
 func (noEnds) Sender(int, unit.Time) (transport.Endpoint, error) { return nil, errors.New("no sender") }

@@ -34,7 +34,7 @@ type balancer struct {
 	tiers   int  // at most
 }
 
-// balancers are those that can do so many tiers.
+// balancers returns the balancers that support the given number of tiers.
 func balancers(tiers int) (all []balancer) {
 	for _, b := range []balancer{
 		{ecmp.Scheme(), nil, false, 3}, {wecmp.Scheme(), nil, false, 3}, {letflow.Scheme(), []string{"gap", "100us"}, true,
@@ -48,7 +48,7 @@ func balancers(tiers int) (all []balancer) {
 	return all
 }
 
-// runs gives all switches the program.
+// runs makes all switches run the program.
 func (b *balancer) runs(c *Config) {
 	for i := range c.Wiring.Switches {
 		c.Wiring.Switches[i].Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
@@ -58,8 +58,8 @@ func (b *balancer) runs(c *Config) {
 	}
 }
 
-// networkOf builds a topology of the given family; what is not given is 10 Gb/s, 1 µs, and
-// 24 packets a switch port, so that paths differ by less than 100 µs.
+// networkOf builds a topology of the given family. The defaults are 10 Gb/s, 1 µs, and 24 packets per switch port,
+// so that paths differ by less than 100 µs.
 func networkOf(t testing.TB, family string, given map[string]string) *topology.Network {
 	t.Helper()
 	for _, s := range topology.Schemes() {
@@ -93,7 +93,7 @@ var trees = []struct {
 	{3, "fat_tree", map[string]string{"k": "4"}},
 }
 
-// late counts the data packets that come after one that was sent later.
+// late counts the data packets that arrive after a packet that was sent later.
 type late struct {
 	transport.Endpoint
 	last unit.Time
@@ -110,9 +110,9 @@ func (l *late) Receive(now unit.Time, p *packet.Packet) bool {
 	return l.Endpoint.Receive(now, p)
 }
 
-// across is a run in which every host sends to the one half of all further on: one TCP
-// connection of a size, or bursts of datagrams, 5 Gb/s for 300 µs and nothing for as long, in the
-// mean. It counts packets that come late.
+// across returns a run in which every host sends to the one half of all hosts further on. It sends one TCP
+// connection of a size, or bursts of datagrams: on average 5 Gb/s for 300 µs and a pause of the same length. It
+// counts late packets.
 func across(t testing.TB, seed uint64, n *topology.Network, b *balancer, size unit.Bytes,
 	change func(*Config)) (c *Config, reordered *int) {
 	t.Helper()
@@ -166,7 +166,7 @@ func runConfig(t testing.TB, c *Config) *outcome.Result {
 	return r
 }
 
-// TestBalancersDeliver: with every balancer all that is sent arrives, on two tiers and on three.
+// TestBalancersDeliver checks that all packets arrive with every balancer, on two tiers and on three.
 func TestBalancersDeliver(t *testing.T) {
 	for _, tree := range trees {
 		for _, b := range balancers(tree.tiers) {
@@ -235,7 +235,7 @@ func (c *Config) carries(link int) float64 {
 	return float64(c.Wiring.Network.Links[link].Rate.Bits) / 8 * (c.Duration - c.Warmup).Seconds()
 }
 
-// jain is the mean over switches of Jain's index of what their ports upward have sent.
+// jain returns the mean over switches of Jain's index of the upward ports' traffic.
 func jain(t testing.TB, n *topology.Network, r *outcome.Result) float64 {
 	t.Helper()
 	tree, err := n.FindTree()
@@ -512,7 +512,8 @@ func TestCongaHeaderBytes(t *testing.T) {
 	}
 }
 
-// TestBalancersNeedTrees checks that balancers that support only fat trees report why a network is none.
+// TestBalancersNeedTrees checks that balancers that support only fat trees report the reason why a network is no
+// fat tree.
 func TestBalancersNeedTrees(t *testing.T) {
 	for _, b := range []balancer{{Scheme: hula.Scheme()}, {Scheme: conga.Scheme()}} {
 		c := &Config{Wiring: wiring.Config{Network: networkOf(t, "dumbbell", map[string]string{"hosts": "2",
@@ -534,8 +535,8 @@ func TestBalancersNeedTrees(t *testing.T) {
 	}
 }
 
-// BenchmarkBalancers is a whole run with each: Mhops/s beside ECMP's say what it costs, where
-// probes are hops too.
+// BenchmarkBalancers runs a whole simulation with each balancer. The difference of Mhops/s from ECMP's is its cost;
+// probes count as hops too.
 func BenchmarkBalancers(bench *testing.B) {
 	for _, tree := range trees {
 		for _, b := range balancers(tree.tiers) {

@@ -17,8 +17,8 @@ import (
 	"weir/internal/testkit/fusedtest"
 )
 
-// station is the neighbour at one port of a scripted switch: it sends the script's
-// packets so that their last bits come in on time, and writes down what it gets.
+// station is the neighbour at one port of a scripted switch. It sends the script's packets so that their last bits
+// arrive on time, and records the packets that it gets.
 type station struct {
 	port   packet.PortID
 	setup  *dataplanetest.Setup
@@ -65,8 +65,8 @@ func (s *station) Advance(now unit.Time) {
 	s.Wants()
 }
 
-// driver carries a script out on the fabric. Frames that a script lets come in at
-// one instant come 1 ps apart there, for a link delivers at distinct times.
+// driver runs a script on the fabric. Frames that arrive at one instant in a script arrive 1 ps apart there,
+// because a link delivers at distinct times.
 func driver(window unit.Time) dataplanetest.ScriptRunner {
 	return func(s dataplanetest.Setup, script []dataplanetest.Arrival) dataplanetest.Transcript {
 		var pool packet.Pool
@@ -102,7 +102,7 @@ func driver(window unit.Time) dataplanetest.ScriptRunner {
 	}
 }
 
-// TestFabric_PassesDriverContract: the simulator's fabric passes the contract that every driver passes.
+// TestFabric_PassesDriverContract checks that the simulator's fabric passes the contract of all drivers.
 func TestFabric_PassesDriverContract(t *testing.T) {
 	dataplanetest.CheckContract(t, driver(0))
 	dataplanetest.CheckContract(t, driver(100*unit.Nanosecond))

@@ -42,7 +42,7 @@ func pair(t testing.TB, make build, flows int) *Config {
 	return c
 }
 
-// cable is a link outside that takes frames as that of pair does.
+// cable is a link outside the simulation that accepts frames like the link of pair.
 type cable struct {
 	edge *Edge
 	came [2][]frame // by host
@@ -184,7 +184,7 @@ func TestEdgeStrays(t *testing.T) {
 	}
 }
 
-// TestBadEdges: a configuration that these hosts cannot be is refused.
+// TestBadEdges checks that a configuration that these hosts do not support is refused.
 func TestBadEdges(t *testing.T) {
 	for name, change := range map[string]func(c *Config) []bool{
 		"warm-up": func(c *Config) []bool { c.Warmup = c.Duration; return nil },

@@ -18,9 +18,9 @@ import (
 	"weir/core/unit"
 )
 
-// crowd is a run of datagram flows from a host each over one link of 1 Gb/s: of floods, with
-// their rates and payloads, and one sparse flow of 1 Mb/s, the last,
-// which begins when they have filled the buffer.
+// crowd is a run of datagram flows from one host each over one link of 1 Gb/s: floods, with their rates and
+// payloads, and a sparse flow. The sparse flow is the last one, has 1 Mb/s, and begins when the floods have filled
+// the buffer.
 func crowd(t testing.TB, fair *tm.FQ, rates []unit.Rate, payloads []int32) *Config {
 	n := &topology.Network{}
 	for i := range len(rates) + 2 {
@@ -60,9 +60,9 @@ func crowd(t testing.TB, fair *tm.FQ, rates []unit.Rate, payloads []int32) *Conf
 	return c
 }
 
-// TestFairQueueing checks that floods of any rate and packet size get equal shares of the link in frames' bytes, and a
-// sparse flow neither waits for them nor loses packets. First in, first out gives shares by sent bytes, and the sparse
-// flow waits as long as all.
+// TestFairQueueing checks that floods of any rate and packet size get equal shares of the link in frames' bytes,
+// and that a sparse flow neither waits for them nor loses packets. First in, first out gives shares by sent bytes,
+// and the sparse flow waits like all others.
 func TestFairQueueing(t *testing.T) {
 	rates := []unit.Rate{400 * unit.Mbps, 3 * unit.Gbps, 800 * unit.Mbps, 300 * unit.Mbps, 5 * unit.Gbps, 600 * unit.Mbps}
 	payloads := []int32{1472, 1472, 100, 700, 300, 1200}

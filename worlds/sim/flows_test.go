@@ -20,10 +20,10 @@ import (
 	"weir/core/unit"
 )
 
-// build makes the ends of a flow.
+// build makes the two endpoints of a flow.
 type build func(f transport.Flow) (transport.Endpoint, transport.Endpoint, error)
 
-// made makes the ends of flows when they begin, and counts them.
+// made makes the endpoints of flows when they begin, and counts them.
 type made struct {
 	flows              []transport.Flow
 	build              build
@@ -44,7 +44,7 @@ func (m *made) Receiver(flow int) (transport.Endpoint, error) {
 	return r, err
 }
 
-// transports are those whose ends are made and given back here.
+// transports returns the transports whose endpoints these tests make and give back.
 func transports() map[string]build {
 	dctcp, reno := dctcp.Scheme(), reno.Scheme()
 	with := func(s *cc.Scheme, f transport.Flow) transport.Flow {
@@ -77,7 +77,7 @@ func ends[S, R transport.Endpoint](s S, r R, err error) (transport.Endpoint, tra
 	return s, r, err
 }
 
-// oneByOne has so many short flows from hosts to their neighbours, one after the other at each of them.
+// oneByOne returns a config with n short flows from hosts to their neighbours, one after the other at each host.
 func oneByOne(t testing.TB, make build, n int) (*Config, *made) {
 	c := config(t, 1, func(c *Config) {
 		for i := range c.Wiring.Network.Links {
@@ -108,8 +108,9 @@ func oneByOne(t testing.TB, make build, n int) (*Config, *made) {
 	return c, m
 }
 
-// TestEndsAreGivenBack checks that ends are made once each, when their flow begins, and are returned: of thousands of
-// flows, a few at a time, there are never many. The outcome equals that of ends that exist from the start and stay.
+// TestEndsAreGivenBack checks that endpoints are made once each, when their flow begins, and are returned. Of
+// thousands of flows, a few at a time, only a few endpoints exist at any time. The outcome equals that of endpoints
+// that exist from the start and stay.
 func TestEndsAreGivenBack(t *testing.T) { endsAreGivenBack(t, 800) }
 
 // endsAreGivenBack runs the given number of flows of each transport.
@@ -209,7 +210,7 @@ func TestOutcomeIsOfTheMeasuredPart(t *testing.T) {
 	}
 }
 
-// belated is a program that sends a flow's source a NACK long after it has seen a packet of it.
+// belated is a program that sends a flow's source a NACK long after it has seen one of its packets.
 type belated struct {
 	flow     packet.FlowID
 	src, dst packet.Addr
@@ -246,8 +247,8 @@ func (b *belated) PendingFlows(see func(flow packet.FlowID)) {
 	}
 }
 
-// The ends of flows that a switch may still tell of something stay until it has; if it does not say which they are,
-// that is found out.
+// TestRememberedFlowsStay checks that the endpoints of flows stay while a switch may still send a notice about
+// them. If a program does not report these flows, the run ends as a violation.
 func TestRememberedFlowsStay(t *testing.T) {
 	run := func(sweeps int, tells bool) (string, *outcome.Result, int) {
 		c, _ := oneByOne(t, transports()["rdma"], 300)

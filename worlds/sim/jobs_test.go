@@ -18,7 +18,7 @@ import (
 	"weir/core/unit"
 )
 
-// messageEnds are the ends of messages that nothing acknowledges.
+// messageEnds are the endpoints of messages without acknowledgements.
 type messageEnds struct{ seed uint64 }
 
 func (messageEnds) Message(_ int, _ *job.Message, to int32, f *outcome.Flow, _ func(int) bool) error {
@@ -68,8 +68,8 @@ func allReduce(t testing.TB, hosts, iterations int) outcome.Job {
 	return j
 }
 
-// TestMessagesEnd checks that messages exist from their start to their end. Others reuse their places, so a run with
-// ten times as many messages uses no more.
+// TestMessagesEnd checks that messages exist from their start to their end. Their places are reused, so a run with
+// ten times the number of messages uses no more.
 func TestMessagesEnd(t *testing.T) {
 	const hosts = 8
 	grown := func(iterations int) (places int) {
@@ -114,7 +114,7 @@ func TestJobTimes(t *testing.T) {
 	}
 }
 
-// aligned is a broadcast whose first rank ends an iteration long before the last does.
+// aligned returns a broadcast whose first rank ends an iteration long before the last.
 func aligned(t testing.TB, iterations int, period unit.Time) outcome.Job {
 	t.Helper()
 	const hosts = 4
@@ -167,7 +167,7 @@ func TestJobAligned(t *testing.T) {
 	}
 }
 
-// TestJobCutAtBarrier: a run that ends while ranks are at the barrier names them.
+// TestJobCutAtBarrier checks that a run that ends while ranks are at the barrier names them.
 func TestJobCutAtBarrier(t *testing.T) {
 	c := around(t, 4, aligned(t, 5, 10*unit.Millisecond))
 	c.Duration = 15 * unit.Millisecond

@@ -113,8 +113,8 @@ func TestConservedBytes(t *testing.T) {
 	}
 }
 
-// TestConservedEverywhere: mistakes of the world itself are found as well: at a host, on a link, in the pool, in a
-// buffer's count.
+// TestConservedEverywhere checks that mistakes of the simulator itself are found as well: at a host, on a link, in
+// the pool, in a buffer's count.
 func TestConservedEverywhere(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -149,7 +149,7 @@ type silent struct {
 
 func (s *silent) Counters() *transport.Counters { return &s.counters }
 
-// clock is a program that only ticks; idle is one that says that its ticks change nothing.
+// clock is a program that only ticks; idle is one that declares that its ticks have no effect.
 type clock struct{ ticks int }
 
 func (*clock) Name() string { return "clock" }

@@ -32,7 +32,7 @@ func chain(change func(c *Config)) *Config {
 
 const toB = 3 // port s->b
 
-// datagrams adds a flow from a to b: datagrams of 1000 bytes, 1042 in all, to begin at a time.
+// datagrams adds a flow from a to b, starting at a time: datagrams of 1000 bytes, 1042 with headers.
 func datagrams(t *testing.T, c *Config, start unit.Time, size unit.Bytes, rate unit.Rate) {
 	t.Helper()
 	i := len(c.Flows)
@@ -47,7 +47,7 @@ func datagrams(t *testing.T, c *Config, start unit.Time, size unit.Bytes, rate u
 		DstPort: f.DstPort}, s, r)
 }
 
-// hook is a program at the ingress, behind what chooses the port.
+// hook is a program at the ingress, after the program that chooses the port.
 type hook func(env *dataplane.Env, p *packet.Packet) dataplane.Verdict
 
 func (hook) Name() string { return "hook" }
@@ -128,14 +128,14 @@ func TestRun_CountsNoticesAndDelays(t *testing.T) {
 	const delay = 5_120*unit.Nanosecond + unit.Millisecond
 	for _, wire := range []bool{false, true} {
 		n := run(func(c *Config) { c.Wire = wire }).Notices
-		// 30 are made, 15 of them injected, of which 0, 6, 12, 18 and 24 are dropped
+		// 30 are made, 15 of them injected, and 0, 6, 12, 18 and 24 are dropped
 		if n.Made != 30 || n.Dropped != 5 || n.Delivered != 25 || n.DelaySum != 25*delay || n.DelayMax != delay ||
 			n.Delay.Count() != 25 {
 			t.Errorf("wire %v: %+v, %d delays", wire, n, n.Delay.Count())
 		}
 	}
-	// The first comes in at 83.36 µs + 1 ms. From 16 ms on there are those of datagrams 10 to
-	// 29; the notice of number 9, sent at 15.48 ms, comes within the measured part.
+	// The first arrives at 83.36 µs + 1 ms. From 16 ms on there are those of datagrams 10 to 29; the notice of number
+	// 9, sent at 15.48 ms, arrives within the measured part.
 	n := run(func(c *Config) { c.Warmup = 16 * unit.Millisecond }).Notices
 	if n.Made != 20 || n.Dropped != 3 || n.Delivered != 18 {
 		t.Errorf("with a warm-up: %+v", n)
@@ -146,7 +146,7 @@ func TestRun_CountsNoticesAndDelays(t *testing.T) {
 	}
 }
 
-// scripted is a sender that sends nothing, and whose window and rate follow a script.
+// scripted is a sender that sends no packet, and whose window and rate follow a script.
 type scripted struct {
 	transport.Passive
 	counters transport.Counters
@@ -185,8 +185,8 @@ func (s *scripted) Advance(now unit.Time) {
 	}
 }
 
-// Datagrams of 400 µs each into a link that takes 833.6: after that of number k there wait
-// k − ⌊400k/833.6⌋, and more than three for k = 6: at 83.36 µs + 1 ms + 6·400 µs.
+// Datagrams every 400 µs enter a link that takes 833.6 µs for each. After the arrival of number k, k − ⌊400k/833.6⌋
+// wait there, and more than three for k = 6: at 83.36 µs + 1 ms + 6·400 µs.
 const congested = 83_360*unit.Nanosecond + unit.Millisecond + 2400*unit.Microsecond
 
 func TestOnset_FindsFirstReduction(t *testing.T) {

@@ -4,8 +4,8 @@ package sim
 
 import "testing"
 
-// TestLosslessFull: more random networks with headroom.
+// TestLosslessFull checks more random networks with headroom.
 func TestLosslessFull(t *testing.T) { losslessRuns(t, 150) }
 
-// TestDeadlockIsOneFull: more random networks that may lock up.
+// TestDeadlockIsOneFull checks more random networks that may lock up.
 func TestDeadlockIsOneFull(t *testing.T) { deadlockIsOne(t, 120) }

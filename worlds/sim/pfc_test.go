@@ -25,7 +25,7 @@ import (
 	"weir/core/unit"
 )
 
-// audit checks a shared buffer's books whenever a packet comes or goes.
+// audit checks a shared buffer's accounts whenever a packet arrives or departs.
 type audit struct {
 	t      testing.TB
 	buffer *sharedbuffer.Buffer
@@ -71,7 +71,7 @@ func lossless(t testing.TB, c *Config, queues int, shared, flow []string) *[]*sh
 	return buffers
 }
 
-// greedy adds a flow whose sender is held back by nothing but its NIC and PFC, in a class.
+// greedy adds a flow whose sender is limited only by its NIC and PFC, in a class.
 func greedy(c *Config, src, dst int, size unit.Bytes, start unit.Time, class uint8) {
 	i := len(c.Flows)
 	f := transport.Flow{ID: packet.FlowID(i), Src: packet.Addr(src + 1), Dst: packet.Addr(dst + 1), SrcPort: uint16(1000 +
@@ -83,7 +83,7 @@ func greedy(c *Config, src, dst int, size unit.Bytes, start unit.Time, class uin
 		SrcPort: f.SrcPort, DstPort: f.DstPort, Class: class}, s, r)
 }
 
-// tree is a random tree of switches with hosts: no cycle, so that PFC cannot lock up.
+// tree returns a random tree of switches with hosts: without cycles, so that PFC cannot lock up.
 func tree(random unit.Random, switches, hosts int) *topology.Network {
 	n := &topology.Network{}
 	link := func(a, b int) {
@@ -201,8 +201,8 @@ func TestTightHeadroom(t *testing.T) {
 	}
 }
 
-// ring is n switches in a circle with a host each, which sends two switches on: with PFC
-// the classical deadlock (cyclic buffer dependency).
+// ring has n switches in a circle with a host each, which sends to the switch two hops on: with PFC the classical
+// deadlock (cyclic buffer dependency).
 func ring(t testing.TB, n int, flow ...string) *Config {
 	c := &Config{Wiring: wiring.Config{Seed: 1, Network: &topology.Network{}}, Duration: 50 * unit.Millisecond,
 		UntilDone: true}
@@ -251,7 +251,7 @@ func TestRun_NamesCycleOfDeadlock(t *testing.T) {
 			}
 		})
 	}
-	// that others go on at one of the switches does not hide it
+	// other traffic that continues at one of the switches does not hide it
 	c := ring(t, 5)
 	for i := range 2 {
 		c.Wiring.Network.Nodes = append(c.Wiring.Network.Nodes, topology.Node{Name: fmt.Sprint("x", i)})
@@ -282,8 +282,8 @@ func TestRun_NamesCycleOfDeadlock(t *testing.T) {
 	}
 }
 
-// TestDeadlockIsOne checks on random networks, watched every 2 µs, that a reported deadlock never moves again, and that
-// queues that never move again are reported. In a tree there is none, for any number of paused ports.
+// TestDeadlockIsOne checks on random networks, watched every 2 µs, that a reported deadlock never moves again, and
+// that queues that never move again are reported. In a tree there is no deadlock, for any number of paused ports.
 func TestDeadlockIsOne(t *testing.T) { deadlockIsOne(t, 60) }
 
 // deadlockIsOne watches the given number of networks, half of which are rings.
@@ -490,8 +490,8 @@ func TestSameResultPFC(t *testing.T) {
 	}
 }
 
-// TestClassesShare: two classes at 1:3 share a link of 10 Gb/s like that while both have enough to send, and each has
-// all of it while the other is idle. The class travels from the host in the DSCP.
+// TestClassesShare checks that two classes at 1:3 share a link of 10 Gb/s in this ratio while both have enough to
+// send, and that each has the whole link while the other is idle. The class travels from the host in the DSCP.
 func TestClassesShare(t *testing.T) {
 	c := &Config{Wiring: wiring.Config{Seed: 1, Network: leafSpine(3, 1, unit.Length{})}, Duration: 45 * unit.Millisecond,
 		Warmup: unit.Millisecond}
@@ -525,7 +525,7 @@ func TestClassesShare(t *testing.T) {
 	for _, x := range []struct {
 		flow, from, to int // ms
 		want           float64
-		// until 37 ms the first sends what it could not until 15
+		// until 37 ms the first sends the backlog from before 15 ms
 	}{{0, 2, 9, ceiling - 1e9}, {0, 12, 30, (ceiling - 1e9) / 4}, {1, 12, 30, (ceiling - 1e9) * 3 / 4},
 		{1, 40, 43, ceiling - 1e9},
 		{2, 2, 9, 1e9}, {2, 12, 30, 1e9}} {

@@ -16,8 +16,8 @@ import (
 	"weir/core/unit"
 )
 
-// star is a network of n sources, a switch and a sink: sources' links are 100 times
-// faster than the sink's, nothing is propagated.
+// star is a network of n sources, a switch and a sink. The sources' links are 100 times faster than the sink's, and
+// there is no propagation delay.
 func star(n int, rate unit.Rate) *topology.Network {
 	net := &topology.Network{}
 	for i := range n {
@@ -29,7 +29,7 @@ func star(n int, rate unit.Rate) *topology.Network {
 	return net
 }
 
-// forwarding gives every switch of a network the program forward.
+// forwarding makes every switch of a network run the program forward.
 func forwarding(c *Config) {
 	c.Wiring.Hosts = c.Wiring.Network.Addresses()
 	routes := c.Wiring.Network.Routes()

@@ -22,7 +22,7 @@ import (
 	"weir/core/unit"
 )
 
-// marker marks what finds more than three packets in its queue.
+// marker marks packets that find more than three packets in their queue.
 type marker struct{}
 
 func (marker) Name() string { return "marker" }
@@ -63,7 +63,8 @@ func queuePairs(t testing.TB, c *Config) {
 	}
 }
 
-// TestSameResultRDMA: the same result in every form holds with queue pairs, too: echoes, NACKs, CNPs, classes.
+// TestSameResultRDMA checks that the result is the same in every form with queue pairs, too: echoes, NACKs, CNPs,
+// classes.
 func TestSameResultRDMA(t *testing.T) { sameResultRDMA(t, 0, 1500*unit.Microsecond, endForms) }
 
 // sameResultRDMA compares forms of a run with queue pairs, and checks that it loses packets and ends flows.
@@ -92,7 +93,7 @@ func sameResultRDMA(t *testing.T, seed uint64, duration unit.Time, forms []form)
 	}
 }
 
-// nacker trims what finds no room and notifies its sender (BS'19 §4.3), ahead of all else.
+// nacker trims packets that find the queue full and notifies their sender (BS'19 §4.3), ahead of all other packets.
 type nacker struct{ made int64 }
 
 func (*nacker) Name() string { return "nacker" }
@@ -120,7 +121,7 @@ func (x *nacker) OnDrop(env *dataplane.Env, p *packet.Packet, why dataplane.Reas
 	x.made++
 }
 
-// rack is n hosts that send to one more behind one switch, at 100 Gb/s and 1 µs a link.
+// rack has n hosts that send to one more behind one switch, at 100 Gb/s and 1 µs per link.
 func rack(t *testing.T, n int, build func(f transport.Flow) (sender, receiver transport.Endpoint, err error)) (*Config,
 	*nacker) {
 	network := &topology.Network{}
@@ -156,13 +157,16 @@ func rack(t *testing.T, n int, build func(f transport.Flow) (sender, receiver tr
 	return c, x
 }
 
-// An incast of 256 hosts of a rack that start at line rate, with a switch that trims: NACKs
-// cross links and queues like any packet, and nobody waits for a timeout; there are at most two
-// for each packet. The last flow ends within twice what the link takes for all, or with go-back-N,
-// which sends again what the receiver did not take, within five times. It was 1.1 and 2 while senders
-// answered each NACK at once, which cost 10 to 24 NACKs a packet. NACKs of what go-back-N has sent
-// again by then are refused. The wire form gives the same result, for datagrams too, of which what is
-// trimmed is lost and not sent again.
+// TestNacksInNetwork checks an incast of 256 hosts of a rack that start at line rate, with a switch that trims.
+// NACKs cross links and queues like any packet, and no sender waits for a timeout. There are at most two NACKs per
+// packet.
+//
+// The last flow ends within twice the link's time for all bytes. With go-back-N, which retransmits packets that the
+// receiver did not accept, it ends within five times. These factors were 1.1 and 2 while senders answered each NACK
+// at once, which cost 10 to 24 NACKs per packet. NACKs of packets that go-back-N has already retransmitted are
+// refused.
+//
+// The wire form gives the same result, also for datagrams, whose trimmed packets are lost and not retransmitted.
 func TestNacksInNetwork(t *testing.T) {
 	pairs := func(recovery string) func(f transport.Flow) (transport.Endpoint, transport.Endpoint, error) {
 		return func(f transport.Flow) (transport.Endpoint, transport.Endpoint, error) {

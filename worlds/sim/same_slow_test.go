@@ -8,7 +8,7 @@ import (
 	"weir/core/unit"
 )
 
-// TestSameResultSeeds: every form of the same run, with more seeds.
+// TestSameResultSeeds checks every form of the same run, with more seeds.
 func TestSameResultSeeds(t *testing.T) {
 	for seed := range uint64(4) {
 		sameResultTCP(t, seed, 3*unit.Millisecond, everyForm)
@@ -17,7 +17,7 @@ func TestSameResultSeeds(t *testing.T) {
 	}
 }
 
-// TestSameResultNCFLonger: NCF for longer, with each transport.
+// TestSameResultNCFLonger checks NCF for longer, with each transport.
 func TestSameResultNCFLonger(t *testing.T) {
 	const duration = 500 * unit.Microsecond
 	sameWithNCF(t, duration, map[string]func(t testing.TB, c *Config){"udp": func(testing.TB, *Config) {},
@@ -26,5 +26,5 @@ func TestSameResultNCFLonger(t *testing.T) {
 	sameResultEchoes(t, duration)
 }
 
-// TestEndsAreGivenBackFull: thousands of flows of each transport.
+// TestEndsAreGivenBackFull checks thousands of flows of each transport.
 func TestEndsAreGivenBackFull(t *testing.T) { endsAreGivenBack(t, 3000) }

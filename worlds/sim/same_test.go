@@ -11,14 +11,14 @@ import (
 	"weir/core/unit"
 )
 
-// A form is a way to carry out the same run.
+// form is a way to execute the same run.
 type form struct {
 	name   string
 	change func(*Config)
 }
 
-// mainForms are the forms that differ most from the plain run. endForms also gives back every end at once, and
-// everyForm has all.
+// mainForms are the forms that differ most from the plain run. endForms adds a form that gives back every endpoint
+// at once, and everyForm has all.
 var (
 	mainForms = []form{
 		{"small window", func(c *Config) { c.Window = 300 * unit.Nanosecond }},

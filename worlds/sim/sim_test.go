@@ -22,7 +22,7 @@ import (
 	"weir/core/unit"
 )
 
-// leafSpine is two leaves with h hosts each and s spines.
+// leafSpine returns two leaves with h hosts each and s spines.
 func leafSpine(h, s int, buffer unit.Length) *topology.Network {
 	n := &topology.Network{}
 	for i := range 2 * h {
@@ -45,8 +45,8 @@ func leafSpine(h, s int, buffer unit.Length) *topology.Network {
 	return n
 }
 
-// config is a run on a leaf-spine with flows of 60 packets across it, over lossy
-// links, and some datagrams beside them.
+// config returns a run on a leaf-spine with flows of 60 packets across it, over lossy links, and some datagrams
+// next to them.
 func config(t testing.TB, seed uint64, change func(*Config)) *Config {
 	const h = 4
 	c := &Config{Wiring: wiring.Config{Seed: seed, Network: leafSpine(h, 3, unit.Length{Packets: 12})},
@@ -89,7 +89,7 @@ func config(t testing.TB, seed uint64, change func(*Config)) *Config {
 	return c
 }
 
-// outcome is all of a result, as text.
+// transcript returns all of a result, as text.
 func transcript(t testing.TB, c *Config) string {
 	t.Helper()
 	s, err := New(c)
@@ -101,7 +101,7 @@ func transcript(t testing.TB, c *Config) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// nothing is lost: what is out is on wires and in queues
+	// no packet is lost: all packets in flight are on wires and in queues
 	waiting := 0
 	for _, d := range s.linkOf {
 		waiting += int(s.portOf(d).Packets())
@@ -243,7 +243,7 @@ func TestRun_ReportsEndAndUnfinishedFlows(t *testing.T) {
 	if r.End != outcome.TimeUp || len(r.Unfinished) != 8 || r.Time != 50*unit.Microsecond {
 		t.Errorf("time up: %s at %v, unfinished %v", r.End, r.Time, r.Unfinished)
 	}
-	// nothing gets through: retransmissions go on to the end
+	// no packet arrives: retransmissions continue to the end
 	r = finite(func(c *Config) {
 		for i := range c.Wiring.Network.Links {
 			c.Wiring.Network.Links[i].Loss = 0.9999999
@@ -299,7 +299,7 @@ func TestBadConfigurations(t *testing.T) {
 	}
 }
 
-// TestNoAllocationPerPacket: no packet costs an allocation once queues, rings and heaps have grown.
+// TestNoAllocationPerPacket checks that no packet causes an allocation once queues, rings and heaps have grown.
 func TestNoAllocationPerPacket(t *testing.T) {
 	c := config(t, 1, func(c *Config) { c.Watches = nil; c.Duration = 10 * unit.Second })
 	s, err := New(c)

@@ -10,7 +10,7 @@ import (
 	"weir/core/unit"
 )
 
-// noted is an endpoint that notes when packets reach it.
+// noted is an endpoint that records the arrival times of packets.
 type noted struct {
 	transport.Endpoint
 	at []unit.Time
@@ -68,7 +68,7 @@ func TestStalls_DelayArrivalsToTheirEnd(t *testing.T) {
 	}
 }
 
-// TestStallGaps: gaps are exponentially distributed: of mean Every, and a share of 1/e is longer.
+// TestStallGaps checks that gaps are exponentially distributed: their mean is Every, and a share of 1/e is longer.
 func TestStallGaps(t *testing.T) {
 	const n = 20_000
 	x := newStalling(&Config{Wiring: wiring.Config{Seed: 3}, Stalls: Stalls{Every: unit.Second, Length: 1}})

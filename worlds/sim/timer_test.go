@@ -8,7 +8,7 @@ import (
 	"weir/core/unit"
 )
 
-// timed is an endpoint that compares, whenever a packet comes, what its host wants with what it would find anew.
+// timed is an endpoint that compares, at each packet, its host's stored next event with a recomputed one.
 type timed struct {
 	transport.Endpoint
 	host        **host

@@ -19,8 +19,8 @@ import (
 	"weir/core/unit"
 )
 
-// traced carries out a run with these ports traced and returns its result, its
-// trace as text and as records, with the frames in the text.
+// traced executes a run with these ports traced. It returns its result, and its trace as text and as records, with
+// the frames in the text.
 func traced(t testing.TB, c *Config, patterns ...string) (*outcome.Result, string, []trace.Record) {
 	t.Helper()
 	var b strings.Builder
@@ -62,7 +62,7 @@ func (r *records) Write(x *trace.Record) error {
 	return nil
 }
 
-// frames is the text of a trace with checksums of the frames.
+// frames returns the text of a trace with checksums of the frames.
 func frames(list []trace.Record) string {
 	var b strings.Builder
 	for i := range list {
@@ -72,9 +72,9 @@ func frames(list []trace.Record) string {
 	return b.String()
 }
 
-// TestTrace_ChangesNoResult: a trace changes no result, and its text has the events that its records have. That its
-// bytes depend neither on windows nor on threads is for sameInEveryForm: TestSameResultTCP, TestSameResultRDMA,
-// TestTraceSame and others.
+// TestTrace_ChangesNoResult checks that a trace changes no result, and that its text has the events of its records.
+// sameInEveryForm checks that its bytes depend neither on windows nor on threads: TestSameResultTCP,
+// TestSameResultRDMA, TestTraceSame and others.
 func TestTrace_ChangesNoResult(t *testing.T) {
 	for name, transports := range map[string]func(testing.TB, *Config){
 		"window": func(testing.TB, *Config) {}, "mixed": mixed, "until done": untilDone,
@@ -141,7 +141,7 @@ func untilDone(t testing.TB, c *Config) {
 	c.UntilDone, c.Duration = true, unit.Second
 }
 
-// mixed makes a run of TCP flows that have an end, with the datagrams beside them.
+// mixed makes a run of finite TCP flows, with the datagrams next to them.
 func mixed(t testing.TB, c *Config) {
 	udp := slices.Clone(c.Endpoints)
 	connections(t, c)
@@ -225,7 +225,7 @@ func traceCounts(t *testing.T, seed uint64) {
 		if end.Switch && e.QueuePackets != trace.None && (packets[i] != e.QueuePackets || bytes[i] != e.QueueBytes) {
 			t.Fatalf("%s: %d packets and %d bytes wait by the events before", trace.AppendText(nil, &e), packets[i], bytes[i])
 		}
-		// before an egress port is chosen, a drop is of the port that the packet came in by
+		// before an egress port is chosen, a drop belongs to the ingress port of the packet
 		known := e.Kind != trace.Arrive && e.Reason != "input_loss" && e.Reason != "no_route"
 		if known != (e.QueuePackets != trace.None) {
 			t.Errorf("%s: the queue is recorded where it is not known, or missing", trace.AppendText(nil, &e))

@@ -27,12 +27,14 @@ func TestEveryAbuse(t *testing.T) {
 	}
 }
 
-// It is the same at a tenth and at ten times the rate, and with a tenth and fifty times the round trip. At 100 ms ABC
-// needs thresholds for that (round_trip) and a buffer that holds them, as docs/switch-users.md has it: the defaults
-// hold a single flow down without any attack, and leave it a half of its part against what is sent steadily. The flow
-// is looked at when it has recovered from its beginnings. Bursts cost a flow with such a round trip half of its part
-// all the same, although the attacker has less than its own: a user who was silent comes first, and CUBIC needs
-// seconds to recover.
+// TestAbuseElsewhere checks the same at a tenth and at ten times the rate, and with a tenth and fifty times the
+// round trip. At 100 ms ABC needs thresholds for it (round_trip) and a buffer of that size, as in
+// docs/switch-users.md. The defaults limit a single flow even without an attack, and leave it a half of its part
+// against steady traffic.
+//
+// The test measures the flow after it has recovered from its start. Bursts still cost a flow with such a round trip
+// half of its part, although the attacker has less than its own. A user that was silent has precedence, and CUBIC
+// needs seconds to recover.
 func TestAbuseElsewhere(t *testing.T) {
 	for _, at := range []struct {
 		scale float64

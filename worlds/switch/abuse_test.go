@@ -14,17 +14,17 @@ import (
 	"weir/core/unit"
 )
 
-// Part is the part of the link that the victim's user has: it is named, and all others at the port are one user.
-// Kept is how much of it an attack must leave.
+// Part is the share of the link of the victim's user: it is named, and all others at the port are one user. Kept is
+// the share of Part that an attack must leave.
 const (
 	Part = 0.5
 	Kept = 0.8
 )
 
-// payloadOf is goodput over rate of frames (docs/design.md#bytes-queues-order).
+// payloadOf is the ratio of goodput to the rate of frames (docs/design.md#bytes-queues-order).
 const payloadOf = 1448.0 / 1514
 
-// stage is the file of a link of 50 Mb/s with an attacker and the victim at its left.
+// stage returns the file of a link of 50 Mb/s with an attacker and the victim at its left.
 func stage(abc, users string) string { return stageAt(50*unit.Mbps, abc, users) }
 
 func stageAt(rate unit.Rate, abc, users string) string {
@@ -86,7 +86,7 @@ func newArena(t *testing.T, file string, attack *Attack, version uint8) *arena {
 	return a
 }
 
-// at is how long so many bits take at a rate, when the link has 50 Mb/s.
+// at returns the time of the given bits at a rate, on a link of 50 Mb/s.
 func (a *arena) at(bits int, rate unit.Rate) unit.Time {
 	return unit.Time(float64(bits) / (a.scale * float64(rate)) * float64(unit.Second))
 }
@@ -106,7 +106,7 @@ func (a *arena) wire(end int, p *packet.Packet) {
 	a.free[end] = max(a.free[end], a.time) + a.at(8*len(f), hostLink)
 }
 
-// host lets one end send and receive what is due.
+// host lets one end send and receive all due packets.
 func (a *arena) host(end int) {
 	e := a.ends[end]
 	for len(a.flying[end]) > 0 && a.flying[end][0].at <= a.time {
@@ -149,7 +149,7 @@ func (a *arena) assault() {
 	}
 }
 
-// run lets time go by up to end and returns what the victim gets meanwhile, as a rate of frames.
+// until advances the time to end, and returns the victim's received traffic as a rate of frames.
 func (a *arena) until(end unit.Time) unit.Rate {
 	begin, before := a.time, a.ends[1].Counters().ReceivedBytes
 	for ; a.time < end; a.time += tick {
@@ -178,7 +178,7 @@ func (a *arena) until(end unit.Time) unit.Rate {
 	return unit.Rate(8 * got / (end - begin).Seconds())
 }
 
-// abuse is a switch that an attacker meets, and what the victim's flow looks like there.
+// abuse is a switch under attack, with the form of the victim's flow.
 type abuse struct {
 	name, file string
 	version    uint8
@@ -212,8 +212,8 @@ func third(file string) string {
 	return strings.Replace(file, "}}\nswitch", "}, evil: {interface: c}}\nswitch", 1)
 }
 
-// kept has a switch be attacked, and checks what the victim keeps: 0.8 of its half, unless nobody is named
-// and the attacker keeps to many addresses, each of which is a user then.
+// kept runs an attack on a switch, and checks the victim's share. It keeps 0.8 of its half, unless the file names
+// no user and the attacker uses many addresses, each of which is a user then.
 func (in *abuse) kept(t *testing.T, x *Attack) {
 	a := newArena(t, in.file, x, in.version)
 	a.vlan, a.third, a.group = in.vlan, in.third, in.group

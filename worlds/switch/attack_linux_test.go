@@ -53,7 +53,7 @@ func flood(x *softswitch.Attack, s *ring.Socket, stop <-chan struct{}) (sent int
 	}
 }
 
-// attacked has a TCP user whom a switch's file names at one port, and an attacker at another.
+// attacked runs a TCP user that a switch's file names at one port, and an attacker at another.
 func attacked(t *testing.T, x *softswitch.Attack) {
 	realtime.Test(t, func(t *realtime.Try) {
 		w := lay(t, 1500, "left", "right", "evil")
@@ -85,7 +85,7 @@ metrics: 9465
 	})
 }
 
-// maxLateness is how late a frame may leave without counting as late.
+// maxLateness is the maximum lateness of a frame that does not count as late.
 const maxLateness = 2 * time.Millisecond
 
 // lateness counts frames, and those that left later than maxLateness.
@@ -99,8 +99,9 @@ func (c *lateness) add(by time.Duration) {
 	}
 }
 
-// judge records at the end of an attempt by what the machine disturbed a switch whose metrics are read: frames that
-// left the switch or the relay of lengthen late, frames lost in its rings, and hosts without a processor.
+// judge records the machine's disturbances of a switch at the end of an attempt, and needs its metrics. These are
+// frames that left the switch or the relay of lengthen late, frames lost in its rings, and hosts without a
+// processor.
 func (w *wire) judge(try *realtime.Try) (end func()) {
 	try.Helper()
 	before, busy := w.metrics(), try.WatchIdle()
@@ -159,8 +160,8 @@ func (w *wire) scrape(accept string) (text, kind string, err error) {
 	return string(b), a.Header.Get("Content-Type"), err
 }
 
-// metrics are the values of a page, by name and labels as they stand there.
-// metrics are those of a data plane that answers, for which the switch waits half a second only.
+// metrics returns the values of a page, by name and labels as written in the page. The data plane must have
+// answered, for which the switch waits half a second only.
 func (w *wire) metrics() (m map[string]float64) {
 	w.t.Helper()
 	await.AwaitCondition(w.t, "an answer of the data plane",
@@ -168,7 +169,7 @@ func (w *wire) metrics() (m map[string]float64) {
 	return m
 }
 
-// shown are the metrics as they are shown, whether the data plane answers or not.
+// shown returns the metrics of the page, whether or not the data plane answers.
 func (w *wire) shown() map[string]float64 {
 	w.t.Helper()
 	text, _, err := w.scrape("text/plain")

@@ -9,7 +9,7 @@ import (
 	"weir/core/unit"
 )
 
-// Attack is what somebody sends who wants more of a link than a user's part, without being noticed.
+// Attack is traffic of an attacker who wants more of a link than a user's part, without detection.
 type Attack struct {
 	Name  string
 	Frame func(i int) []byte // the frame with this number
@@ -17,17 +17,17 @@ type Attack struct {
 	On, Off unit.Time
 	// Many: it has many users' worth of addresses and keeps to them, so only names help against it.
 	Many bool
-	// Third: it is for a bridge with more than two ports, where the attacker has a port of its own.
+	// Third marks an attack for a bridge with more than two ports, where the attacker has a separate port.
 	Third bool
 	// Second: it has another port, too, and sends from both in turn.
 	Second bool
 }
 
-// AttackRate is how fast it sends.
+// AttackRate is the sending rate of an attacker.
 const AttackRate = 80 * unit.Mbps
 
-// Victim and Receiver are the ends of the TCP flow that an attack is against; attackers send to the receiver's
-// station from that of another.
+// Victim and Receiver are the ends of the TCP flow under attack. Attackers send to the receiver's station from
+// another station.
 var (
 	Victim   = netip.MustParseAddr("10.9.0.1")
 	Receiver = netip.MustParseAddr("10.9.0.2")
@@ -35,7 +35,7 @@ var (
 
 const fullPayload = 1500
 
-// craft builds a frame to the receiver: what follows the addresses.
+// craft builds a frame to the receiver, from the parts after the addresses.
 func craft(parts ...[]byte) []byte {
 	f := []byte{2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 9}
 	for _, p := range parts {
@@ -49,7 +49,7 @@ func craft(parts ...[]byte) []byte {
 
 func short(x uint16) []byte { return binary.BigEndian.AppendUint16(nil, x) }
 
-// ip4 is a packet of IPv4, of so many bytes, which change may damage.
+// ip4 returns a packet of IPv4 of the given size, which change may damage.
 func ip4(src uint32, proto uint8, size int, change func(h []byte)) []byte {
 	h := make([]byte, size)
 	to := Receiver.As4()
@@ -73,7 +73,7 @@ func ip4(src uint32, proto uint8, size int, change func(h []byte)) []byte {
 	return craft(short(packet.EtherIPv4), h)
 }
 
-// ip6 is a packet of IPv6 from an address of so many bytes, with what follows its header.
+// ip6 returns a packet of IPv6 of the given size, with the bytes after its header.
 func ip6(subnet, host uint64, next, hops uint8, size int, rest ...byte) []byte {
 	h := make([]byte, size)
 	h[0], h[6], h[7] = 0x60, next, hops
@@ -91,15 +91,15 @@ const (
 	attacker6 = 0x20010db8_00000000
 )
 
-// scatter makes other numbers of numbers, none twice.
+// scatter maps numbers to other numbers, without duplicates.
 func scatter(i int) uint64 { return uint64(i+1) * 0x9e3779b97f4a7c15 }
 
-// Attacks are all that are known.
+// Attacks returns all known attacks.
 func Attacks() []Attack {
 	return slices.Concat(malformed(), foreign(), rotations(), smuggled(), stolen())
 }
 
-// malformed are headers that are wrong.
+// malformed returns frames with wrong headers.
 func malformed() []Attack {
 	return []Attack{
 		{Name: "UDP", Frame: func(int) []byte { return ip4(attacker4, 17, fullPayload, nil) }},
@@ -121,7 +121,7 @@ func malformed() []Attack {
 	}
 }
 
-// foreign are frames that belong to nobody, or look as if they did.
+// foreign returns frames that belong to no user, or look as if they did.
 func foreign() []Attack {
 	return []Attack{
 		{Name: "solicitations of 1500 bytes, hop limit 64", Frame: func(int) []byte {
@@ -152,7 +152,7 @@ func foreign() []Attack {
 	}
 }
 
-// rotations are users that change, come in numbers, or hide.
+// rotations returns attacks with users that change, are numerous, or hide.
 func rotations() []Attack {
 	udp6 := []byte{16, 0, 0, 7, 5, 180, 0, 0}
 	return []Attack{
@@ -200,7 +200,8 @@ func rotations() []Attack {
 	}
 }
 
-// smuggled are frames whose headers an operator may not expect, and senders that outlive their newness.
+// smuggled returns frames with headers that an operator may not expect, and attacks of users that are no longer
+// new.
 func smuggled() []Attack {
 	udp := func(size int) []byte { return ip4(attacker4, 17, size, nil)[12:] }
 	session := func(kind uint16, protocol ...byte) []byte {
@@ -229,7 +230,7 @@ func smuggled() []Attack {
 	}
 }
 
-// stolen are attacks on what a bridge has learned, from a port of the attacker's own.
+// stolen returns attacks on the learned addresses of a bridge, from a separate port of the attacker.
 func stolen() []Attack {
 	receiver, victim := []byte{2, 0, 0, 0, 0, 2}, []byte{2, 0, 0, 0, 0, 1}
 	with := func(to byte, source []byte) []byte {

@@ -16,7 +16,7 @@ import (
 	"weir/worlds/switch/frames"
 )
 
-// gate is a port of a bridge on a bench: what comes in has a script, what leaves is kept.
+// gate is a port of a bridge on a bench: arriving frames follow a script, and departing frames are kept.
 type gate struct {
 	in   [][]byte
 	at   []unit.Time
@@ -77,7 +77,7 @@ func newBench(t testing.TB, c *Config) *bench {
 	return b
 }
 
-// who is how the book shows a number.
+// who returns the book's label of a number.
 func (b *bench) who(a packet.Addr) string {
 	prefix, word := b.users.Book.LabelOf(a)
 	if prefix.IsSingleIP() {
@@ -119,9 +119,9 @@ switch: [forward]
 metrics: none
 `
 
-// TestForward_LearnsAddresses checks that three ports learn (IEEE 802.1Q §8.7). Frames to unknown addresses and groups
-// are sent to all others, frames to known ones to the last port in their VLAN, and to all again after 300 s. Frames for
-// their own side are not forwarded.
+// TestForward_LearnsAddresses checks that three ports learn (IEEE 802.1Q §8.7). Frames to unknown addresses and
+// groups are sent to all other ports, frames to known ones to the last port in their VLAN, and to all again after
+// 300 s. Frames for the side they arrived from are not forwarded.
 func TestForward_LearnsAddresses(t *testing.T) {
 	b := newBench(t, decode(t, three))
 	tagged := func(f []byte, vlan uint16) []byte {
@@ -211,8 +211,8 @@ func TestLearningIsFair(t *testing.T) {
 	}
 }
 
-// TestLearningIsBounded checks that the table of a bridge is bounded: of more addresses than entries, nearly all of the
-// last are stored. Each displaces one of its own port, of which a set has more or less.
+// TestLearningIsBounded checks that the table of a bridge is bounded. Of more addresses than entries, nearly all of
+// the last are stored. Each displaces an entry of its own port, and sets hold different numbers of those.
 func TestLearningIsBounded(t *testing.T) {
 	f := &forward{ports: 3, table: make([]macEntry, macSets*macWays), seed: 1}
 	for i := range uint64(100_000) {
@@ -473,7 +473,7 @@ func TestStopReceiving_SendsWaitingFrames(t *testing.T) {
 	}
 }
 
-// loopGate gives the same frames again and again, and keeps nothing.
+// loopGate repeats the same frames, and keeps none.
 type loopGate struct {
 	frames [][]byte
 	next   int

@@ -23,7 +23,7 @@ import (
 	"weir/internal/testkit/realtime"
 )
 
-// stream sends numbered frames from one host to another, one about every millisecond, and notes what arrives.
+// stream sends numbered frames from one host to another, one about every millisecond, and records their arrival.
 type stream struct {
 	from, to *ring.Socket
 	head     []byte
@@ -38,7 +38,7 @@ type stream struct {
 	came     atomic.Int64
 }
 
-// stands is how long a step of both streams may take until this process counts as standing still.
+// stands is the maximum time of a step of both streams; a longer one counts as a stall of this process.
 const stands = 20 * time.Millisecond
 
 const numbered = 500 // bytes of a frame
@@ -53,7 +53,7 @@ func (w *wire) stream(from, to int) *stream {
 // streams numbers them: a frame of an earlier stream, which waited somewhere, is not of the next.
 var streams atomic.Uint32
 
-// step sends the next frame and takes what there is.
+// step sends the next frame and receives the available ones.
 func (s *stream) step(send bool) {
 	if send {
 		f := binary.BigEndian.AppendUint64(slices.Clone(s.head), uint64(s.sent))
@@ -120,7 +120,7 @@ func (w *wire) both() *both {
 	return b
 }
 
-// more waits until so many more frames have come in both directions.
+// more waits until n more frames have arrived in both directions.
 func (b *both) more(n int64) {
 	b.t.Helper()
 	for _, s := range b.ways {
@@ -129,7 +129,7 @@ func (b *both) more(n int64) {
 	}
 }
 
-// stop returns the longest gap of both directions, and fails the test if a frame came twice or came back.
+// stop returns the longest gap of both directions, and fails the test if a frame arrived twice or came back.
 func (b *both) stop(what string) (gap time.Duration) {
 	b.t.Helper()
 	close(b.halt)
@@ -170,12 +170,12 @@ switch: [forward]
 metrics: none
 `
 
-// bypassSpan is the time in which the bridge has taken over.
+// bypassSpan is the time within which the bridge must take over.
 const bypassSpan = time.Second
 
 // TestBypass_CarriesFramesWithoutSwitch checks that with --bypass a bridge of the kernel takes over within a second
-// when the switch ends in order or any of its processes is killed, also all at once. No frame uses both paths, then or
-// when the switch starts again next to the bridge, and none goes round. Offloads are as without a bypass.
+// when the switch ends in order or any of its processes is killed, also all at once. No frame uses both paths, then
+// or when the switch restarts next to the bridge, and none loops. Offloads are as without a bypass.
 func TestBypass_CarriesFramesWithoutSwitch(t *testing.T) { realtime.Test(t, bypass) }
 
 func bypass(t *realtime.Try) {
@@ -233,7 +233,7 @@ func bypass(t *realtime.Try) {
 	}
 }
 
-// bridged asks that the ports belong to one bridge and nothing else does.
+// bridged requires that the ports, and no other interface, belong to one bridge.
 func (w *wire) bridged(t testing.TB) {
 	t.Helper()
 	w.in(middle, func(c *rtnl.Conn) error {

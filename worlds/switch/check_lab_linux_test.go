@@ -18,8 +18,7 @@ import (
 	"weir/internal/testkit/await"
 )
 
-// ends runs weir in the switch's namespace with a file, and returns its exit code and what
-// it said.
+// ends runs weir in the switch's namespace with a file, and returns its exit code and output.
 func (w *wire) ends(yaml string, as uint32, args ...string) (code int, said string) {
 	w.t.Helper()
 	dir, err := os.MkdirTemp("", "weir")
@@ -76,7 +75,7 @@ func TestCheck_ReportsWithoutChanges(t *testing.T) {
 	if code, said := w.ends(shaped, 65534); code != 2 || !strings.Contains(said, "requires root") {
 		t.Errorf("started without root: exit code %d\n%s", code, said)
 	}
-	// Metrics on an address that this machine has not: what was done by then is undone.
+	// The metrics have an address that this machine lacks: earlier changes are undone.
 	for _, args := range [][]string{nil, {"--check"}} {
 		if code, said := w.ends(strings.Replace(plain, "metrics: none", "metrics: 192.0.2.77:9465", 1), 0,
 			args...); code != 2 || !strings.Contains(said, "metrics: ") {
@@ -91,7 +90,7 @@ func TestCheck_ReportsWithoutChanges(t *testing.T) {
 	p.stop()
 }
 
-// checks are --check of files, and starts of those that are wrong.
+// checks runs --check with files, and starts with the wrong ones.
 func (w *wire) checks(t *testing.T, shaped string) {
 	for _, x := range []struct {
 		name, yaml string
@@ -144,8 +143,7 @@ func (w *wire) checks(t *testing.T, shaped string) {
 	}
 }
 
-// openTwice starts two switches of the same interfaces at once: whoever comes second gets them
-// too late, if at all.
+// openTwice starts two switches of the same interfaces at once. The second one gets them too late, if at all.
 func (w *wire) openTwice(t testing.TB, yaml string) *process {
 	p, late := w.launch(yaml), w.launch(yaml)
 	await.AwaitCondition(t, "the end of one of two", func() bool { return p.over() || late.over() })
@@ -165,7 +163,7 @@ func (w *wire) openTwice(t testing.TB, yaml string) *process {
 	return p
 }
 
-// checksBeside are starts and --check beside a switch that runs.
+// checksBeside checks starts and --check next to a running switch.
 func (w *wire) checksBeside(t *testing.T, p *process, shaped string) {
 	runs := fmt.Sprintf("the switch of these interfaces is running: kill -HUP %d makes it read its file again", p.PID())
 	for _, x := range []struct {

@@ -146,7 +146,8 @@ func TestDecodeErrors(t *testing.T) {
 	}
 }
 
-// TestListsOfNames: the error of an unknown name lists or counts the names that a switch's file can have.
+// TestListsOfNames checks that the error of an unknown name lists or counts the names that a switch's file can
+// have.
 func TestListsOfNames(t *testing.T) {
 	var programs, schedulers []string
 	for _, x := range schemes().Programs {
@@ -238,7 +239,7 @@ func TestNamedVLANs(t *testing.T) {
 	}
 }
 
-// TestDecode_AcceptsDocumentedFile: the configuration of the documentation is right.
+// TestDecode_AcceptsDocumentedFile checks that the configuration of the documentation is valid.
 func TestDecode_AcceptsDocumentedFile(t *testing.T) {
 	doc, err := os.ReadFile("../../docs/switch.md")
 	if err != nil {
@@ -284,7 +285,7 @@ func TestCheckReload_RejectsFixedKeys(t *testing.T) {
 	}
 }
 
-// FuzzDecode_GivesSwitchOrInputErrors checks that decoding any file gives an error or a switch that can be made.
+// FuzzDecode_GivesSwitchOrInputErrors checks that decoding any file gives an error or a valid switch.
 func FuzzDecode_GivesSwitchOrInputErrors(f *testing.F) {
 	f.Add([]byte(access))
 	f.Add([]byte(access + "users: {behind: users}\nqueues: 3\nscheduler: strict\nmetrics: none\n"))

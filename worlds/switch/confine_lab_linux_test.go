@@ -23,7 +23,7 @@ import (
 	"weir/worlds/switch/control"
 )
 
-// forbidden are calls that neither process may make. Each returns what the kernel said.
+// forbidden returns calls that neither process may make, each with the kernel's answer.
 func forbidden() map[string]error {
 	path, none := append([]byte("/bin/true"), 0), uintptr(0)
 	at := uintptr(unsafe.Pointer(&path[0]))
@@ -52,7 +52,7 @@ func forbidden() map[string]error {
 	}
 }
 
-// ofDataPlane are calls that the supervisor may make, but not the data plane.
+// ofDataPlane returns calls that the supervisor may make, but not the data plane.
 func ofDataPlane() map[string]error {
 	all := forbidden()
 	_, all["read a file"] = unix.Open("/etc/passwd", unix.O_RDONLY, 0)
@@ -60,7 +60,7 @@ func ofDataPlane() map[string]error {
 	return all
 }
 
-// passed are the calls that did not fail with EPERM.
+// passed returns the calls that did not fail with EPERM.
 func passed(calls map[string]error) (all []string) {
 	for name, err := range calls {
 		if !errors.Is(err, unix.EPERM) {
@@ -70,8 +70,8 @@ func passed(calls map[string]error) (all []string) {
 	return all
 }
 
-// works does what a Go program does: threads, goroutines, timers, garbage, signals to itself, getting memory and
-// giving it back, pipes.
+// works does the usual work of a Go program: threads, goroutines, timers, garbage, signals to itself, allocating
+// and releasing memory, pipes.
 func works() error {
 	var all sync.WaitGroup
 	for range 40 {
@@ -99,7 +99,7 @@ func works() error {
 	return nil
 }
 
-// Confined is the part of a process of TestConfined_AllowsOnlyListedCalls; it says what was wrong.
+// Confined is the part of a process of TestConfined_AllowsOnlyListedCalls; it returns the failure.
 func Confined(what string) error {
 	var err error
 	calls := forbidden
@@ -130,7 +130,7 @@ func TestConfined_AllowsOnlyListedCalls(t *testing.T) {
 	}
 }
 
-// intruder is a program that tries what is forbidden, in one of the switch's processes.
+// intruder is a program that tries forbidden calls, in one of the switch's processes.
 func intruder(process string, calls func() map[string]error) dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "intruder-" + process, Doc: "tries what is forbidden", Source: "Weir"},
 		func(site *dataplane.Site, c scheme.None) (*counter, error) {
@@ -144,7 +144,7 @@ func intruder(process string, calls func() map[string]error) dataplane.Scheme {
 		})
 }
 
-// Intruders are the programs of TestProcesses_FailForbiddenCalls.
+// Intruders returns the programs of TestProcesses_FailForbiddenCalls.
 func Intruders() []dataplane.Scheme {
 	return []dataplane.Scheme{intruder("dataplane", ofDataPlane), intruder("supervisor", forbidden)}
 }

@@ -48,7 +48,7 @@ listen() {
 }
 `
 
-// file is the line that writes a switch's file.
+// file returns the shell lines that write a switch's file.
 func file(name, text string) string {
 	return fmt.Sprintf("cat > /tmp/weir-%s.yaml <<'END'\n%s\nEND\nbegin %[1]s\n", name, text)
 }

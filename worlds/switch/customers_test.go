@@ -54,7 +54,7 @@ switch: [{plan: {rates: {%s: 10Mbps}}}, forward]
 	}
 }
 
-// home is the line of a customer with two IPv4 addresses, IPv6 and a VLAN.
+// home is the entry of a customer with two IPv4 addresses, IPv6 and a VLAN.
 const home = `home: [10.0.0.1, 10.0.0.2, "fd00::/64", vlan 5]`
 
 // frameOf makes a frame of 1000 bytes from a customer, or one to it.
@@ -70,7 +70,7 @@ func fromHost(t *testing.T, host byte) frameOf {
 	}
 }
 
-// homeMixes are frames of the customer of the line home by several of its addresses in turn.
+// homeMixes returns sequences of frames of the customer in home, with several of its addresses in turn.
 func homeMixes(t *testing.T) map[string][]frameOf {
 	four := func(host byte) frameOf { return fromHost(t, host) }
 	tagged := func(up bool) []byte {
@@ -97,8 +97,8 @@ func homeMixes(t *testing.T) map[string][]frameOf {
 		"all": {four(1), six, tagged, four(2)}}
 }
 
-// TestDualStackPlan: a customer with two IPv4 addresses, IPv6 and a VLAN has its plan of 10 Mb/s in every mix of them,
-// up and down.
+// TestDualStackPlan checks that a customer with two IPv4 addresses, IPv6 and a VLAN has its plan of 10 Mb/s in
+// every mix of them, up and down.
 func TestDualStackPlan(t *testing.T) {
 	const file = `
 ports: {left: {interface: a, rate: 100Mbps}, right: {interface: b, rate: 100Mbps}}
@@ -130,11 +130,13 @@ metrics: none
 	}
 }
 
-// A customer with two IPv4 addresses, IPv6 and a VLAN is one user of abc, of user_fq and of cake in every mix of them,
-// up and down. It sends 24 Mb/s and a user with one address 16 Mb/s, over 20 Mb/s, and neither of them yields. Queues
-// for users give each half. With abc the customer is the more active one, and the other keeps all of its 16 Mb/s: with
-// a meter for each address it would be the other way round. The customer has one number and, in abc, one set of metrics
-// a direction.
+// TestDualStackShares checks that a customer with two IPv4 addresses, IPv6 and a VLAN is one user of abc, of
+// user_fq and of cake in every mix of them, up and down. It sends 24 Mb/s and a user with one address 16 Mb/s, over
+// 20 Mb/s, and neither of them yields.
+//
+// Queues for users give each half. With abc the customer is the more active one, and the other keeps all of its 16
+// Mb/s; with a meter for each address it would be the reverse. The customer has one number and, in abc, one set of
+// metrics per direction.
 func TestDualStackShares(t *testing.T) {
 	const length = 500 * unit.Millisecond
 	for rest, want := range map[string]float64{"switch: [forward, abc]": 0.8, "switch: [forward]\nscheduler: user_fq": 0.5,
@@ -177,8 +179,8 @@ func TestDualStackShares(t *testing.T) {
 	}
 }
 
-// checkMetricsOf checks that programs with metrics of users have one counter of a user's bytes, in one direction, of at
-// least as many frames of 1000 bytes as have left.
+// checkMetricsOf checks that programs with metrics of users have one counter of a user's bytes in the given
+// direction. It must cover at least the given number of frames of 1000 bytes.
 func (b *bench) checkMetricsOf(t *testing.T, user string, up bool, frames uint64) {
 	t.Helper()
 	var samples [100]dataplane.Sample

@@ -52,7 +52,7 @@ func (w *wire) trunk(mtu int) {
 	})
 }
 
-// half is one switch of a domain: hosts are outside, the trunk is inside.
+// half is one switch of a domain: hosts are outside, and the trunk is inside.
 const half = `
 ports:
   %s: {interface: %[1]s}
@@ -61,7 +61,7 @@ switch: [forward, {abc: {domain: part, ports: {trunk: inside}}}]
 metrics: %s
 `
 
-// icmp is what a host has received of ICMP that says that something did not arrive.
+// icmp returns the ICMP errors that a host has received.
 func (w *wire) icmp(host string) (errors string) {
 	w.t.Helper()
 	if err := w.do(host, func() error {
@@ -94,9 +94,9 @@ func (w *wire) icmp(host string) (errors string) {
 	return errors
 }
 
-// TestDomain_CarriesActivitiesUnseen: two switches that are one domain, between unmodified hosts: activities cross in
-// real frames, TCP over IPv4 and IPv6 leaves them room, no host sees a mark, and senders of datagrams learn how long
-// these may be.
+// TestDomain_CarriesActivitiesUnseen checks two switches that form one domain, between unmodified hosts. Activities
+// cross in real frames, TCP over IPv4 and IPv6 leaves space for them, no host gets a mark, and senders of datagrams
+// are notified of the allowed length.
 func TestDomain_CarriesActivitiesUnseen(t *testing.T) { realtime.Test(t, domain) }
 
 func domain(t *realtime.Try) {
@@ -136,7 +136,7 @@ func domain(t *realtime.Try) {
 	}
 }
 
-// learns sends datagrams that are too long until the kernel knows how long they may be.
+// learns sends datagrams that are too long until the kernel has the allowed length.
 func (w *wire) learns(t testing.TB, to string, family, option, want int) {
 	at := netip.AddrPortFrom(netip.MustParseAddr(to), 7)
 	w.echo("right", at)

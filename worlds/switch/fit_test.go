@@ -10,8 +10,8 @@ import (
 	softswitch "weir/worlds/switch"
 )
 
-// TestWhatFits checks that a bridge runs those of weir's programs that need no other nodes, and refuses each other one
-// with the reason.
+// TestWhatFits checks that a bridge runs those programs of weir that need no other nodes, and refuses each other
+// one with the reason.
 func TestWhatFits(t *testing.T) {
 	fit := []string{"abc", "afq", "classify", "codel", "csfq", "dualpi2", "ecn",
 		"fdpa", "forward", "input", "loss", "ncf", "pie", "plan", "ppv", "rainbow", "red", "telemetry"}

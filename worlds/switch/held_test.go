@@ -13,7 +13,7 @@ import (
 	"weir/papers/p4te"
 )
 
-// segment is a frame of TCP between hosts 10.0.0.src and 10.0.0.dst or, over IPv6, fd00::src and fd00::dst.
+// segment returns a frame of TCP between hosts 10.0.0.src and 10.0.0.dst or, over IPv6, fd00::src and fd00::dst.
 func segment(t testing.TB, version int, src, dst byte, h packet.SegmentHeader, payload int) []byte {
 	t.Helper()
 	a, b := netip.AddrFrom4([4]byte{10, 0, 0, src}), netip.AddrFrom4([4]byte{10, 0, 0, dst})
@@ -48,7 +48,7 @@ type talk struct {
 	seq     uint32
 }
 
-// say sends a segment in at a port now, and returns what comes out at the other one.
+// say sends a segment in at a port now, and returns the segment that departs from the other one.
 func (x *talk) say(port int, h packet.SegmentHeader, payload int) packet.TCP {
 	x.t.Helper()
 	src, dst := byte(1+port), byte(2-port)
@@ -74,8 +74,8 @@ func (x *talk) say(port int, h packet.SegmentHeader, payload int) packet.TCP {
 	return out
 }
 
-// send sends data of a flow with scale 7 at the receiver until so many segments have come through, with none
-// acknowledged but the first byte, and returns the window of an acknowledgement that passes then.
+// send sends data of a flow with scale 7 at the receiver until the given number of segments has passed, with only
+// the first byte acknowledged. It returns the window of an acknowledgement that passes then.
 func (x *talk) send(segments int) uint16 {
 	x.t.Helper()
 	for range segments {

@@ -35,8 +35,8 @@ func rename(name, to string) error {
 	return nil
 }
 
-// TestSwitch_RestoresRenamedInterface: an interface that has got another name meanwhile is restored all the same, and
-// not the one that has its old name now.
+// TestSwitch_RestoresRenamedInterface checks that an interface that was renamed meanwhile is restored, and not the
+// one that has its old name now.
 func TestSwitch_RestoresRenamedInterface(t *testing.T) {
 	w := lay(t, 1500, "left", "right", "other")
 	before := w.offloads("left")

@@ -13,7 +13,7 @@ import (
 	softswitch "weir/worlds/switch"
 )
 
-// TestMain makes this binary weir, with a switch program of its own, when its first argument is one of weir's.
+// TestMain makes this binary weir, with an additional switch program, when its first argument is one of weir's.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == "switch-confined" {
 		if err := softswitch.Confined(os.Args[2]); err != nil {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestMarksBeyondBuffer: a bridge whose ecn marks only queues that its slowest port's buffer cannot hold has a warning.
-// A buffer in packets holds this number of full frames.
+// TestMarksBeyondBuffer checks the warning about a bridge whose ecn marks only at queues that its slowest port's
+// buffer cannot hold. A buffer in packets holds this number of full frames.
 func TestMarksBeyondBuffer(t *testing.T) {
 	for _, x := range []struct {
 		buffer, programs string

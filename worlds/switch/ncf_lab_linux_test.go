@@ -23,7 +23,7 @@ func (w *wire) set4(host, name, value string) {
 	}
 }
 
-// resent is how many segments of TCP a host has sent again.
+// resent returns the number of TCP segments that a host has retransmitted.
 func (w *wire) resent(host string) (n int) {
 	w.t.Helper()
 	err := w.do(host, func() error {

@@ -98,7 +98,7 @@ func (x *crafted) bytes(t testing.TB) []byte {
 	return append(append(f, x.between...), segment...)
 }
 
-// without is a frame without its tags and session, as an independent decoder reads it.
+// without returns a frame without its tags and session, as an independent decoder reads it.
 func without(f []byte) []byte {
 	f = slices.Clone(f)
 	for be.Uint16(f[12:]) == etherVLAN {
@@ -115,7 +115,7 @@ func without(f []byte) []byte {
 	return f
 }
 
-// front is what stands before IP in a frame, but for the length in PPPoE.
+// front returns the bytes before IP in a frame, without the length in PPPoE.
 func front(f []byte) []byte {
 	at := typeAt
 	for be.Uint16(f[at:]) == etherVLAN {
@@ -147,7 +147,7 @@ func narrowed(t testing.TB, options string) *bench {
 	return newBench(t, c)
 }
 
-// shapes are ways in which a segment can stand in a frame.
+// shapes are the encapsulations of a segment in a frame.
 var shapes = map[string]func(x *crafted){
 	"plain":             func(*crafted) {},
 	"tagged":            func(x *crafted) { x.tags = []uint16{42} },
@@ -271,8 +271,8 @@ func TestNacks_SkipPacketsThatCannotBeNotified(t *testing.T) {
 	}
 }
 
-// TestNACKLeavesWhereFlowEnters checks that a NACK is sent only by the port where its flow enters, whatever another
-// host announces about its sender's address.
+// TestNACKLeavesWhereFlowEnters checks that a NACK is sent only by the port where its flow enters, even if another
+// host announces its sender's address.
 func TestNACKLeavesWhereFlowEnters(t *testing.T) {
 	text := strings.NewReplacer("OPTIONS", "top: 4, nack_budget: 0", "ports: {", "ports: {other: {interface: c}, ")
 	c, err := Decode(papers(), "switch.yaml", []byte(text.Replace(narrow)))
@@ -296,7 +296,7 @@ func TestNACKLeavesWhereFlowEnters(t *testing.T) {
 	}
 }
 
-// conversation is what a switch has seen of flows: data of each from the left, and acknowledgements.
+// conversation is a switch's traffic: data of each flow from the left, and acknowledgements.
 type conversation struct {
 	*bench
 	shape func(*crafted)
@@ -308,7 +308,8 @@ type conversation struct {
 	acked uint32
 }
 
-// burst sends 80 segments of each flow, at 40 Mb/s, and acknowledges so many bytes before, with stamps 600 and 500.
+// burst sends 80 segments of each flow, at 40 Mb/s. Before, it acknowledges the given bytes, with timestamps 600
+// and 500.
 func (x *conversation) burst(t *testing.T, at unit.Time, acked uint32) {
 	for i := range 80 * x.flows {
 		p := crafted{version: 4, port: uint16(1000 + i%x.flows), seq: acked + uint32(i/x.flows*1000), ack: 77,
@@ -330,7 +331,7 @@ func (x *conversation) burst(t *testing.T, at unit.Time, acked uint32) {
 	x.stepUntil(t, at+unit.Time(80*x.flows)*50*unit.Microsecond+400*unit.Millisecond)
 }
 
-// copies are the frames that went to the left and came from nobody: copies of acknowledgements.
+// copies returns the number of frames that went to the left without an arrival: copies of acknowledgements.
 func (x *conversation) copies(t *testing.T, acked uint32) (n int) {
 	for _, f := range x.gates[0].out {
 		q := crafted{version: 4, back: true, port: 1000}

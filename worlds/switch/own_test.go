@@ -14,8 +14,8 @@ import (
 	"weir/worlds/switch/control"
 )
 
-// counter is somebody's own program: it counts what enters each queue, shows that, and keeps
-// it over a reload. Of a host whose number goes to another it counts anew.
+// counter is a user's own program: it counts the frames that enter each queue, shows the counts, and keeps them
+// over a reload. The counts of a host whose number goes to another restart.
 type counter struct {
 	frames []uint64 // by port
 	hosts  map[packet.Addr]uint64
@@ -58,7 +58,7 @@ func (c *counter) Adopt(_ unit.Time, other dataplane.Program) (kept string, lost
 
 func (c *counter) EvictAddress(a packet.Addr) { delete(c.hosts, a) }
 
-// OwnScheme is the scheme of a counter.
+// OwnScheme returns the scheme of a counter.
 func OwnScheme(name string) dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: name, Doc: "counts", Source: "Weir"}, newCounter[scheme.None])
 }
@@ -67,14 +67,14 @@ func newCounter[C any](site *dataplane.Site, _ C) (*counter, error) {
 	return &counter{make([]uint64, site.Ports), map[packet.Addr]uint64{}}, nil
 }
 
-// talks is the configuration of a counter that other switches have to know.
+// talks is the configuration of a counter that needs other switches with its scheme.
 type talks struct{ scheme.None }
 
 func (*talks) Traits() dataplane.Traits {
 	return dataplane.Traits{WhyNotStandalone: "it talks to other switches"}
 }
 
-// withOwn are the tests' schemes and somebody's own: one that can run alone, one that cannot.
+// withOwn returns the tests' schemes and a user's own: one that can run in a single switch, and one that cannot.
 func withOwn() Schemes {
 	s := schemes()
 	gossip := dataplane.Define(scheme.Scheme{Name: "gossip", Doc: "talks", Source: "Weir"}, newCounter[talks])

@@ -16,7 +16,7 @@ import (
 	"weir/worlds/switch/control"
 )
 
-// papers are the schemes that a switch on its own takes of the papers, and somebody's own.
+// papers returns the schemes of the papers that a standalone switch accepts, and a user's own.
 func papers() Schemes {
 	s := withOwn()
 	s.Programs = append(slices.Clone(s.Programs), inband.Scheme(), p4te.Scheme())
@@ -94,7 +94,7 @@ func TestProgramsOfPapers(t *testing.T) {
 	}
 }
 
-// values are the metrics of a bench's programs.
+// values returns the metrics of a bench's programs.
 func values(b *bench) (text []string) {
 	var n control.Counters
 	var s sampler
@@ -107,7 +107,7 @@ func values(b *bench) (text []string) {
 	return text
 }
 
-// two are the addresses of two hosts, and a format.
+// two returns the addresses of two hosts, and a format.
 func two(t *testing.T, format string) (*packet.Book, *telemetry.Format) {
 	t.Helper()
 	book := packet.NewBook()
@@ -121,7 +121,7 @@ func two(t *testing.T, format string) (*packet.Book, *telemetry.Format) {
 	return book, &f
 }
 
-// carrying is a packet of a transport with ECN that may ask for telemetry.
+// carrying returns a packet of a transport with ECN that may request telemetry.
 func carrying(t *testing.T, book *packet.Book, f *telemetry.Format, proto, version uint8, seq int64, asks bool) []byte {
 	t.Helper()
 	p := packet.Packet{Src: 1, Dst: 2, Version: version, HopLimit: 64, TOS: packet.ECT0, SrcPort: 1000, DstPort: 2000,
@@ -139,10 +139,10 @@ func carrying(t *testing.T, book *packet.Book, f *telemetry.Format, proto, versi
 	return frame
 }
 
-// TestTelemetryOfBridge checks that the standalone switch writes every format of telemetry into frames over IPv4 and
-// IPv6, of TCP, UDP and RDMA, with and without a tag. By the specification the values are the port's, lengths and sums
-// are right, and the rest of the frame is unchanged. Where a record would make a frame longer than the port's MTU there
-// is none, and the metric counts it.
+// TestTelemetryOfBridge checks that the standalone switch writes every format of telemetry into frames over IPv4
+// and IPv6, of TCP, UDP and RDMA, with and without a tag. By the specification the values are the port's, lengths
+// and checksums are right, and the rest of the frame is unchanged. Where a record would make a frame longer than
+// the port's MTU there is none, and the metric counts it.
 func TestTelemetryOfBridge(t *testing.T) {
 	for _, format := range []string{"hpcc", "int-md", "ioam", "ioam-gafni", "ifa", "ifa-ext"} {
 		for _, proto := range []uint8{packet.ProtoTCP, packet.ProtoUDP, packet.ProtoRDMA} {

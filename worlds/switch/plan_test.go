@@ -77,7 +77,7 @@ metrics: none
 	}
 }
 
-// order sorts what comes in at a port by its time.
+// order sorts the arriving frames of a port by time.
 func (b *bench) order(port int) {
 	g := b.gates[port]
 	sort.Stable(byTime{g})

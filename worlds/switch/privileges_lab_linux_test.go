@@ -35,7 +35,7 @@ func status(t testing.TB, path string) map[string][]string {
 	return words
 }
 
-// children are the processes whose parent a process is.
+// children returns the child processes of a process.
 func children(t testing.TB, of int) (all []int) {
 	t.Helper()
 	entries, err := os.ReadDir("/proc")
@@ -59,7 +59,7 @@ func children(t testing.TB, of int) (all []int) {
 	return all
 }
 
-// child is the process of the data plane.
+// child returns the process of the data plane.
 func (p *process) child() int {
 	p.t.Helper()
 	all := children(p.t, p.PID())
@@ -69,8 +69,8 @@ func (p *process) child() int {
 	return all[0]
 }
 
-// suspendChild stops the process of the data plane, waits until each of its threads stands, and returns its pid. On a
-// busy machine a thread may go on for a while.
+// suspendChild stops the process of the data plane, waits until each of its threads has stopped, and returns its
+// pid. On a busy machine a thread may continue for a while.
 func (p *process) suspendChild() int {
 	p.t.Helper()
 	child := p.child()
@@ -126,7 +126,7 @@ func hasFewPrivileges(t *testing.T, program string) {
 	if len(least) > 1 {
 		t.Errorf("threads of the supervisor without rights: %v; at most the one that started the data plane", least)
 	}
-	// The rings are the data plane's alone: with it they end.
+	// Only the data plane has the rings, and they end with it.
 	for pid, want := range map[int]int{parent: 0, child: 2} {
 		n := 0
 		for _, to := range open(t, pid) {
@@ -160,7 +160,7 @@ func TestProcesses_FailForbiddenCalls(t *testing.T) {
 	p.stop()
 }
 
-// open are the files that a process has, by descriptor.
+// open returns the open files of a process, by descriptor.
 func open(t testing.TB, pid int) map[int]string {
 	t.Helper()
 	all := map[int]string{}

@@ -16,14 +16,14 @@ import (
 	"weir/internal/testkit/realtime"
 )
 
-// part is what one way of queueing gives: goodputs of two users, with one connection and four, and the median round
-// trip of datagrams between them.
+// part has the results of one queueing discipline: goodputs of two users, with one connection and four, and the
+// median round trip of datagrams between them.
 type part struct {
 	users [2]float64
 	trip  time.Duration
 }
 
-// sum is the goodput of both.
+// sum returns the goodput of both users.
 func (p *part) sum() float64 { return p.users[0] + p.users[1] }
 
 // measure sends from both users for some seconds, and asks an echo meanwhile.
@@ -77,8 +77,9 @@ func (w *wire) tc(program, args string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// TestQdiscs_MatchKernel checks that weir switch's versions of Linux's queueing disciplines give TCP the same, and
-// delay others the same: goodput within 10 %, the median within 10 % or 1 ms. Qdiscs that this kernel lacks are named.
+// TestQdiscs_MatchKernel checks that weir switch's versions of Linux's queueing disciplines give TCP the same
+// goodput, within 10 %, and delay other traffic equally: the median is within 10 % or 1 ms. Qdiscs that this kernel
+// lacks are named.
 func TestQdiscs_MatchKernel(t *testing.T) {
 	if _, err := exec.LookPath("tc"); err != nil {
 		t.Fatal("iproute2 is needed: ", err)

@@ -20,13 +20,13 @@ type qdisc struct {
 	fair bool     // among users: each one's goodput is compared, too
 }
 
-// below is a token bucket with a qdisc below it.
+// below returns the commands for a token bucket with a qdisc below it.
 func below(inner string) []string {
 	return []string{"qdisc add dev sink root handle 1: tbf rate 50mbit burst 3028 limit 1000000",
 		"qdisc add dev sink parent 1:1 handle 10: " + inner}
 }
 
-// classes are two users with half of the link each and all of it while the other is silent.
+// classes gives two users half of the link each, and all of it while the other is silent.
 var classes = append([]string{"qdisc add dev sink root handle 1: htb default 3",
 	"class add dev sink parent 1: classid 1:1 htb rate 50mbit ceil 50mbit burst 3028 cburst 3028 quantum 1514",
 	"class add dev sink parent 1:1 classid 1:3 htb rate 1mbit ceil 50mbit quantum 1514"}, slices.Concat(class(1, 24),
@@ -63,7 +63,7 @@ var qdiscs = []qdisc{
 	{"prio", below("prio"), "", "", false}, {"skbprio", below("skbprio"), "", "", false},
 }
 
-// file is what weir switch does of it, between two users and a sink.
+// file returns the equivalent file of weir switch, between two users and a sink.
 func (q *qdisc) file() string {
 	return fmt.Sprintf(`
 ports:
@@ -75,15 +75,16 @@ metrics: none
 `, q.port, q.rest)
 }
 
-// choice is what can be compared.
+// choice is a set of disciplines that can be compared.
 type choice struct {
 	has   []qdisc
 	lacks []string
 	wrong []string // what must not be
 }
 
-// choose asks tc for each one: the kernel has it if all commands succeed, and lacks it if one of them names something
-// that it or tc does not know. Any other failure is a mistake of the table, or of the place where this runs.
+// choose tries each qdisc with tc. The kernel has it if all commands succeed, and lacks it if one of them names a
+// feature that is unknown to the kernel or tc. Any other failure is a mistake of the table, or of the test's
+// environment.
 func choose(all []qdisc, tc func(args string) (string, error)) (c choice) {
 	for _, q := range all {
 		var said string
@@ -109,7 +110,7 @@ func choose(all []qdisc, tc func(args string) (string, error)) (c choice) {
 	return c
 }
 
-// unknown reports whether tc, or the kernel behind it, says that it lacks something.
+// unknown reports whether tc, or the kernel behind it, reports a missing feature.
 func unknown(said string) bool {
 	said = strings.ToLower(said)
 	return strings.Contains(said, "is unknown") || strings.Contains(said, "unknown qdisc") ||
@@ -181,8 +182,8 @@ func TestQdiscChoice(t *testing.T) {
 	}
 }
 
-// TestQdiscFiles checks that weir switch accepts each file of the comparison, so a kernel with the qdisc finds none
-// that is refused.
+// TestQdiscFiles checks that weir switch accepts each file of the comparison, so that a kernel with the qdisc does
+// not meet a refused file.
 func TestQdiscFiles(t *testing.T) {
 	registry := app.Registry()
 	known := softswitch.Schemes{Programs: registry.Programs, Schedulers: registry.Schedulers}

@@ -16,9 +16,9 @@ import (
 	"weir/internal/testkit/realtime"
 )
 
-// TestRecipe_GivesSingleConnectionItsPart checks that the documented recipe works as it is copied: each of its
-// commands, in a network namespace with a separate folder for the names of others. The user with one connection gets a
-// part that a FIFO would not give.
+// TestRecipe_GivesSingleConnectionItsPart checks that the documented recipe works when it is copied: each of its
+// commands, in a network namespace with a separate folder for the names of other namespaces. The user with one
+// connection gets a part that a FIFO would not give.
 func TestRecipe_GivesSingleConnectionItsPart(t *testing.T) { realtime.Test(t, works) }
 
 func works(t *realtime.Try) {
@@ -37,8 +37,8 @@ func works(t *realtime.Try) {
 	}
 }
 
-// runScript runs a script of sh in a network namespace of its own, with the program as weir and /tmp/weir-… in a folder
-// that is removed, and returns its output.
+// runScript runs a script of sh in a separate network namespace, with the program as weir and /tmp/weir-… in a
+// folder that is removed, and returns its output.
 func runScript(t *realtime.Try, script string) (output string) {
 	needRoot(t)
 	for tool, debian := range map[string]string{"ip": "iproute2", "ethtool": "ethtool", "iperf3": "iperf3", "curl": "curl",

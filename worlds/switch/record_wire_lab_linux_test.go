@@ -20,7 +20,7 @@ import (
 	softswitch "weir/worlds/switch"
 )
 
-// tapped is a frame and its stamp.
+// tapped is a frame with its timestamp.
 type tapped struct {
 	at    int64
 	on    string
@@ -56,7 +56,7 @@ func TestRecordWire(t *testing.T) {
 	}
 }
 
-// recordWire records what comes in at a switch's interfaces and what comes out at the hosts.
+// recordWire records the frames that arrive at a switch's interfaces, and those that arrive at the hosts.
 func recordWire(t *realtime.Try, r *softswitch.Recording) []byte {
 	t.Helper()
 	w := lay(t, 1500, "left", "right")
@@ -96,7 +96,7 @@ func recordWire(t *realtime.Try, r *softswitch.Recording) []byte {
 		"cubic"); err != nil {
 		t.Fatal(err)
 	}
-	// A last frame in each direction comes out after all others. It is sent again where a full queue has dropped it.
+	// A last frame in each direction departs after all others. It is repeated if a full queue has dropped it.
 	for i, s := range []*ring.Socket{sockets[1], sockets[3]} {
 		last := append(append(append([]byte{}, mac(1-i)...), mac(i)...), append([]byte{0x88, 0xb5}, make([]byte, 50)...)...)
 		await.AwaitCondition(t, "the last frame", func() bool {

@@ -11,17 +11,17 @@ import (
 	"weir/core/unit"
 )
 
-// Recording is a run of a real switch: what came in at its interfaces, with the kernel's time stamps, and what came out
+// Recording is a run of a real switch: the frames at its interfaces, with the kernel's timestamps, and the frames
 // at the hosts. TestRecordWire records them (go test -tags lab -run TestRecordWire ./worlds/switch -update).
 type Recording struct {
 	Name string
 	File string // the switch's, with ports left and right
-	// What is to be seen in it, and the same switch with another parameter.
+	// Effects in the recording, and the same switch with another parameter.
 	Drops, Marks bool
 	Was, Other   string
 }
 
-// Recordings are those in testdata.
+// Recordings returns the recordings in testdata.
 func Recordings() []Recording {
 	return []Recording{
 		{"drops", recordedFile("rate: 10Mbps, buffer: 20 packets", "forward"), true, false, "20 packets", "19 packets"},
@@ -35,17 +35,17 @@ func recordedFile(right, programs string) string {
 		"metrics: none\n"
 }
 
-// Path is the recording's file.
+// Path returns the recording's file.
 func (r *Recording) Path() string { return "testdata/recorded-" + r.Name + ".pcapng.gz" }
 
-// Names of interfaces in a recording: where frames come in, and where they come out.
+// Names of interfaces in a recording: where frames arrive, and where they depart.
 var (
 	RecordedIn  = []string{"left in", "right in"}
 	RecordedOut = []string{"left", "right"}
 )
 
-// Replay gives a switch without interfaces what came in, and checks that the same frames come out in the same order as
-// far as the recording goes. It returns how many frames were dropped and marked.
+// Replay gives a switch without interfaces the arriving frames, and checks that the same frames depart in the same
+// order as far as the recording goes. It returns the numbers of dropped and marked frames.
 func (r *Recording) Replay(t testing.TB, file string, capture []byte) (same bool, dropped, marked uint64) {
 	t.Helper()
 	in, err := trace.NewFrameReader(bytes.NewReader(capture))

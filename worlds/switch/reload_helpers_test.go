@@ -10,7 +10,7 @@ import (
 	"weir/worlds/switch/frames"
 )
 
-// plane returns what runs in a bench with a configuration.
+// plane returns the running parts of a bench with a configuration.
 func (b *bench) plane(c *Config) *plane {
 	return &plane{b.Bridge, c, b.users, frames.NewRefusals(c.Framing, len(c.Ports)), b.running}
 }
@@ -52,7 +52,7 @@ func newUsedBench(t testing.TB, c *Config) *bench {
 	return b
 }
 
-// describe returns the state of a bench: its file, its programs and what they hold, its ports, and its drops.
+// describe returns the state of a bench: its file, its programs with their state, its ports, and its drops.
 func (b *bench) describe(p *plane) string {
 	text := fmt.Sprintf("file %p, drops %v, waiting %d\n", p.config, b.Drops(), b.WaitingPackets())
 	for _, r := range p.running {
@@ -76,8 +76,9 @@ func (b *bench) script(t testing.TB, rate unit.Rate) {
 	b.stepUntil(t, b.time+2*unit.TransmitTime(frames*size, rate))
 }
 
-// ReloadedAsFresh runs a switch through reloads of the configurations, and a new switch with the last one alone. It
-// returns whether both accept the same and then forward a script of frames alike: what leaves when, drops, footprints.
+// ReloadedAsFresh runs a switch through reloads of the configurations, and a new switch with only the last one. It
+// describes whether both accept the same and then forward a script of frames alike: departure times, drops,
+// footprints.
 func ReloadedAsFresh(t testing.TB, all []*Config, rate unit.Rate) (reloaded, fresh string) {
 	t.Helper()
 	const start = unit.Second
@@ -92,7 +93,7 @@ func ReloadedAsFresh(t testing.TB, all []*Config, rate unit.Rate) (reloaded, fre
 	return b.outcome(t, start, rate), newBench(t, all[len(all)-1]).outcome(t, start, rate)
 }
 
-// outcome runs the script at a time and describes what the switch has done.
+// outcome runs the script at a time and describes the effects on the switch.
 func (b *bench) outcome(t testing.TB, start unit.Time, rate unit.Rate) (text string) {
 	b.time = start
 	b.script(t, rate)

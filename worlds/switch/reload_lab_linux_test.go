@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// aggregated is a file whose abc has so many aggregates.
+// aggregated is a file whose abc has the given number of aggregates.
 func aggregated(memory string, aggregates int) string {
 	var all strings.Builder
 	for i := range aggregates {
@@ -50,7 +50,8 @@ func TestReloadLosesManyAggregates(t *testing.T) {
 	}
 }
 
-// dead has a file system that answers nobody hide a folder, as one of a dead NFS server is; alive ends that.
+// dead hides a folder under a file system that answers no request, like that of a dead NFS server. The returned
+// function ends that.
 func dead(t testing.TB, folder string) (alive func()) {
 	t.Helper()
 	server, err := unix.Open("/dev/fuse", unix.O_RDWR|unix.O_CLOEXEC, 0)
@@ -102,7 +103,7 @@ func TestFileHangs(t *testing.T) {
 	}
 }
 
-// TestFileHangsAtTheEnd: a file that is never read does not hold up the end.
+// TestFileHangsAtTheEnd checks that a file that is never read does not delay the end.
 func TestFileHangsAtTheEnd(t *testing.T) {
 	w := lay(t, 1500, "left", "right")
 	p := w.open(plain)

@@ -10,8 +10,8 @@ import (
 	softswitch "weir/worlds/switch"
 )
 
-// reloadPorts are the queues and schedulers that programs need, and reloadSteps the rates and buffers of a series of
-// reloads: down and up again, none, in packets, and with one port changed alone.
+// reloadPorts are the queues and schedulers that programs need, and reloadSteps the rates and buffers of a series
+// of reloads: down and up again, none, in packets, and with a change of one port only.
 var (
 	reloadPorts = []string{"", "queues: 2", "queues: 3\nscheduler: ncf",
 		"queues: 16\nscheduler: calendar", "scheduler: least", "queues: 2\nscheduler: {deadline: {step: 20ms}}"}
@@ -33,7 +33,7 @@ var (
 		{"20Mbps", "100 packets", "20Mbps", "20 packets"},
 		{"50Mbps", "1MB", "20Mbps", "60kB"},
 	}
-	// reloadParameters are parameters of programs besides their defaults.
+	// reloadParameters are parameters of programs in addition to their defaults.
 	reloadParameters = map[string][]string{
 		"telemetry": {"identity: 3", "format: int-md", "format: ioam", "format: ioam-gafni", "format: ifa", "format: ifa-ext",
 			"format: int-md, t: 10ms"},
@@ -69,7 +69,7 @@ func reloadFile(program, ports string, step [4]string) string {
 }
 
 // TestReloadAnyRate reloads switches with each registered program through changes of rates and buffers. Every valid
-// file is accepted, and the switch then does what a new one with the last file does.
+// file is accepted, and the switch then behaves like a new one with the last file.
 func TestReloadAnyRate(t *testing.T) {
 	registry := app.Registry()
 	known := softswitch.Schemes{Programs: registry.Programs, Schedulers: registry.Schedulers}
@@ -126,8 +126,9 @@ func standsAlone(known softswitch.Schemes, name string) bool {
 	return err == nil || !strings.Contains(err.Error(), name+" is not available in a standalone switch: ")
 }
 
-// TestReloadStorm reloads a switch 200 times, every other time with a file that is refused: by the decoder, or as it
-// changes what a running switch keeps. The others are all accepted, and a refused one leaves the switch as it is.
+// TestReloadStorm reloads a switch 200 times, every other time with a file that is refused: by the decoder, or
+// because it changes a fixed property of a running switch. The others are all accepted, and a refused one leaves
+// the switch unchanged.
 func TestReloadStorm(t *testing.T) {
 	registry := app.Registry()
 	known := softswitch.Schemes{Programs: registry.Programs, Schedulers: registry.Schedulers}

@@ -24,8 +24,8 @@ import (
 	"weir/internal/testkit/await"
 )
 
-// wire is hosts, each with an interface eth0 that leads to the switch's namespace, where
-// its other end has the host's name.
+// wire has hosts, each with an interface eth0 that leads to the switch's namespace, where its other end has the
+// host's name.
 type wire struct {
 	t       testing.TB
 	set     *netns.Set
@@ -45,8 +45,8 @@ func needRoot(t testing.TB) {
 	}
 }
 
-// lay makes namespaces of a switch and of hosts, of which host i has 10.9.0.i+1/24 and
-// fd09::i+1/64, and interfaces with that MTU. Neighbours find each other by themselves.
+// lay makes namespaces of a switch and of hosts, and interfaces with the given MTU. Host i has 10.9.0.i+1/24 and
+// fd09::i+1/64. Neighbours find each other by themselves.
 func lay(t testing.TB, mtu int, hosts ...string) *wire {
 	t.Helper()
 	needRoot(t)
@@ -98,7 +98,7 @@ func lay(t testing.TB, mtu int, hosts ...string) *wire {
 					return err
 				}
 			}
-			// A flow must not begin with what the kernel remembers of the one before.
+			// A flow must not start with the kernel's stored metrics of an earlier one.
 			if err := os.WriteFile("/proc/sys/net/ipv4/tcp_no_metrics_save", []byte("1"), 0); err != nil {
 				return err
 			}
@@ -108,7 +108,7 @@ func lay(t testing.TB, mtu int, hosts ...string) *wire {
 	return w
 }
 
-// in runs what in a namespace.
+// in runs a function in a namespace.
 func (w *wire) in(name string, what func(c *rtnl.Conn) error) {
 	w.t.Helper()
 	err := w.do(name, func() error {
@@ -126,7 +126,7 @@ func (w *wire) in(name string, what func(c *rtnl.Conn) error) {
 
 func (w *wire) do(name string, what func() error) error { return netns.Do(w.set.Name(name), what) }
 
-// on is the same network for an attempt or a part of a test.
+// on returns the same network for an attempt or a part of a test.
 func (w *wire) on(t testing.TB) *wire {
 	c := *w
 	c.t = t
@@ -157,7 +157,7 @@ func programs(t *testing.T, test func(t *testing.T, program string)) {
 	})
 }
 
-// command is weir switch, in the switch's namespace.
+// command returns the command of weir switch, in the switch's namespace.
 func (w *wire) command(args ...string) *exec.Cmd {
 	if w.program != "" {
 		return exec.Command(w.program, args...)
@@ -208,7 +208,7 @@ func (w *wire) launch(yaml string) *process {
 	return p
 }
 
-// awaits returns when the switch has printed what contains this text.
+// awaits returns when the switch has printed this text.
 func (p *process) awaits(what string) {
 	p.t.Helper()
 	p.AwaitCondition(fmt.Sprintf("%q", what), func() bool { return strings.Contains(p.Stderr(), what) })
@@ -268,8 +268,8 @@ func (w *wire) socket(host string, mtu int) *ring.Socket {
 	return s
 }
 
-// transfer sends by TCP from host to a listener at an address of another one for some
-// time, in so many connections, and returns what arrived in bit/s, of bytes after a warm-up.
+// transfer sends by TCP from a host to a listener at an address of another one for some time, over the given number
+// of connections. It returns the received bit/s after a warm-up.
 func (w *wire) transfer(from, to string, at netip.AddrPort, connections int, warmup, length time.Duration,
 	cc string) (float64, error) {
 	var listener net.Listener

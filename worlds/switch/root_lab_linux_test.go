@@ -24,8 +24,8 @@ import (
 )
 
 // TestSwitch_CarriesTrafficOfKernels checks that kernels find each other through the switch by ARP and neighbour
-// discovery, and their datagrams arrive. The switch ends in order, and reports its work. The offloads of its interfaces
-// are off meanwhile and then on again; those of others never change.
+// discovery, and that their datagrams arrive. The switch ends in order, and reports its work. The offloads of its
+// interfaces are off meanwhile and on again afterwards; those of others never change.
 func TestSwitch_CarriesTrafficOfKernels(t *testing.T) { programs(t, carries) }
 
 func carries(t *testing.T, program string) {
@@ -81,14 +81,14 @@ func carries(t *testing.T, program string) {
 	w.separate("left", "right")
 }
 
-// link is all that the kernel reports of an interface and its addresses, but for counters.
+// link is the kernel's report of an interface and its addresses, without counters.
 type link struct {
 	text        string
 	promiscuity uint32
 }
 
-// settled are the links once the kernel has noticed that all are up (IFLA_OPERSTATE is
-// IF_OPER_UP), which takes it a moment.
+// settled returns the links once the kernel has detected that all are up (IFLA_OPERSTATE is IF_OPER_UP), which
+// takes it a moment.
 func (w *wire) settled() (all map[string]link) {
 	w.t.Helper()
 	await.AwaitCondition(w.t, "all interfaces that are up", func() bool {
@@ -102,7 +102,7 @@ func (w *wire) settled() (all map[string]link) {
 	return all
 }
 
-// links are the interfaces of the switch's namespace.
+// links returns the interfaces of the switch's namespace.
 func (w *wire) links() map[string]link {
 	w.t.Helper()
 	all, names := map[string]link{}, map[int32]string{}
@@ -269,8 +269,8 @@ func TestOwnTraffic(t *testing.T) {
 	}
 }
 
-// TestByteForByte checks that every kind of frame comes out byte for byte as it came in, with and without programs that
-// read it: tags, link-local frames of bridges, damaged frames.
+// TestByteForByte checks that every kind of frame departs with the bytes of its arrival, with and without programs
+// that read it: tags, link-local frames of bridges, damaged frames.
 func TestByteForByte(t *testing.T) {
 	w := lay(t, 1500, "left", "right")
 	w.open(`

@@ -29,7 +29,7 @@ switch: %s
 metrics: %s
 `
 
-// TestSwitch_GoodputFillsLink: of 50 Mb/s a TCP flow gets the payload's share of its frames: 1448 of 1514 bytes
+// TestSwitch_GoodputFillsLink checks that a TCP flow gets the payload's share of 50 Mb/s: 1448 of 1514 bytes
 // (docs/design.md#bytes-queues-order), 47.82 Mb/s.
 func TestSwitch_GoodputFillsLink(t *testing.T) {
 	const want = 50e6 * 1448 / 1514
@@ -159,8 +159,8 @@ func TestReload_LosesNoFrame(t *testing.T) {
 	t.Logf("%d datagrams over 12 changes and 5 refusals", end())
 }
 
-// TestReload_FixesPortWithLowRateInLab: a rate that is far too low gives a warning at the reload, and the next reload
-// with a right one has the port live again at once.
+// TestReload_FixesPortWithLowRateInLab checks that a rate that is far too low gives a warning at the reload, and
+// that the next reload with a right one makes the port usable again at once.
 func TestReload_FixesPortWithLowRateInLab(t *testing.T) {
 	for _, programs := range []string{"[forward]", "[forward, {telemetry: {identity: 3}}, {abc: {}}]"} {
 		t.Run(programs, func(t *testing.T) { mendRate(t, programs) })
@@ -222,7 +222,7 @@ func TestOwnProgramRuns(t *testing.T) {
 	p.stop()
 }
 
-// room lets a socket keep what comes while this process stands still: by itself it keeps 90 datagrams of 1 kB.
+// room lets a socket keep arriving datagrams while this process stalls: by default it keeps 90 datagrams of 1 kB.
 func room(t testing.TB, c *net.UDPConn) {
 	t.Helper()
 	raw, err := c.SyscallConn()
@@ -237,8 +237,8 @@ func room(t testing.TB, c *net.UDPConn) {
 	}
 }
 
-// numbered sends numbered datagrams from one host to another, 8 Mb/s, until end is called, which
-// asks that all have come in order and returns how many. came is how many have come so far.
+// numbered sends numbered datagrams from one host to another, 8 Mb/s, until end is called. The function end
+// requires that all have arrived in order and returns their number; came returns the number so far.
 func (w *wire) numbered(t testing.TB, from, host string, to netip.AddrPort) (came func() int64, end func() int) {
 	var out, in *net.UDPConn
 	address := net.UDPAddrFromAddrPort(to)
@@ -338,7 +338,7 @@ func TestMetrics_CountTraffic(t *testing.T) {
 			t.Errorf("%s is %v, want %v at least", key, v, least)
 		}
 	}
-	// What goes one way only is counted at the right ends.
+	// Traffic in one direction only is counted at the right ends.
 	const some = 50
 	out := w.socket("left", 1500)
 	for range some {

@@ -12,18 +12,19 @@ import (
 	"weir/internal/testkit/realtime"
 )
 
-// twoWay is a switch with two users behind a port of 50 Mb/s, and 20 Mb/s up.
+// twoWay has a switch with two users behind a port of 50 Mb/s, and 20 Mb/s up.
 const twoWay = `
 ports: {lan: {interface: eth1, rate: 50Mbps}, wan: {interface: eth2, rate: 20Mbps}}
 users: {behind: lan, named: [10.77.0.1, 10.77.0.2]}
 %s`
 
-// lone is a switch with 20 Mb/s each way.
+// lone has a switch with 20 Mb/s in each direction.
 const lone = `
 ports: {lan: {interface: eth1, rate: 20Mbps}, wan: {interface: eth2, rate: 20Mbps}}
 %s`
 
-// shareFunctions end a switch, and print what shows whether the machine has disturbed it.
+// shareFunctions are shell functions that end a switch, and print the metrics that show whether the machine has
+// disturbed it.
 const shareFunctions = `
 lateness() {
   ip netns exec middle curl -s 127.0.0.1:9465/metrics |
@@ -32,11 +33,13 @@ lateness() {
 finish() { lateness; kill $switch; wait $switch || true; }
 `
 
-// Next to a queue for each user, abc leaves at most .15 of the link unused where two connections of one user download
-// and two of another upload (.08 to .1 of the downloads' direction, by three runs), and at most .05 where one upload is
-// the only traffic. The buffers are of 100 packets and the round trip is the machine's, so hosts send in bursts (cases
-// asym and lone of the review of the lab, F1 and F12). The verdict is open if frames left a switch late, a ring lost
-// frames, no core was idle, or user_fq did not fill the link either.
+// TestAgainstUserFQTwoWayAndLone compares abc with a queue for each user. If two connections of one user download
+// and two of another upload, abc leaves at most .15 of the link unused. In three runs it was .08 to .1 of the
+// downloads' direction. If one upload is the only traffic, it is at most .05.
+//
+// The buffers have 100 packets and the round trip is the machine's, so hosts send in bursts (cases asym and lone of
+// the review of the lab, F1 and F12). The verdict is open if frames left a switch late, a ring lost frames, no core
+// was idle, or user_fq did not fill the link either.
 func TestAgainstUserFQTwoWayAndLone(t *testing.T) {
 	realtime.Test(t, func(t *realtime.Try) {
 		defer t.WatchIdle()()
@@ -83,8 +86,8 @@ finish
 	})
 }
 
-// disturbedBySwitches records a disturbance where the metrics of one of the switches in a script's output show frames
-// that left late, or were lost in a ring.
+// disturbedBySwitches records a disturbance if the metrics of a switch in a script's output show frames that left
+// late, or were lost in a ring.
 func disturbedBySwitches(t *realtime.Try, output string) {
 	t.Helper()
 	inTime := 0.0

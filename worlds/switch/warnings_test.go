@@ -9,13 +9,13 @@ import (
 	"weir/papers/p4te"
 )
 
-// file is a switch's file whose port a has so much of a rate.
+// file is a switch's file whose port a has the given rate.
 func file(rate, users, metrics string) string {
 	return "ports: {a: {interface: a" + rate + "}, b: {interface: b, rate: 50Mbps}}\nswitch: [forward]\nusers: " + users +
 		"\nmetrics: " + metrics + "\n"
 }
 
-// standalone is a switch's file with P4TE on its own, whose port a has a rate.
+// standalone is the file of a standalone switch with P4TE, whose port a has a rate.
 func standalone(rate, parameters string) string {
 	return "ports: {a: {interface: a, rate: " + rate + "}, b: {interface: b, rate: 20Mbps}}\nusers: {exempt_rate: " +
 		"0bps}\n" +
@@ -38,7 +38,7 @@ var warned = []warntest.Row{
 	{ID: "p4te-classes", Text: standalone("20Mbps", "#"), Fires: "gap: 40ms", Quiet: "classes: {0: low_delay}"},
 }
 
-// TestWarnings_FireAndStayQuiet: each kind of warning fires in one case and is quiet in another.
+// TestWarnings_FireAndStayQuiet checks that each kind of warning fires in one case and not in another.
 func TestWarnings_FireAndStayQuiet(t *testing.T) {
 	warntest.Run(t, warned, func(t *testing.T, text string) []document.Warning {
 		known := schemes()

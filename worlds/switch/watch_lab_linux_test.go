@@ -17,7 +17,7 @@ import (
 	"weir/internal/testkit/await"
 )
 
-// tell sends a datagram whose echo is not waited for. The result reports whether it has come back.
+// tell sends a datagram without waiting for its echo. The returned function reports whether the echo has arrived.
 func (w *wire) tell(host string, to netip.AddrPort, size int) (back func() bool) {
 	w.t.Helper()
 	var c *net.UDPConn
@@ -44,8 +44,8 @@ func (w *wire) tell(host string, to netip.AddrPort, size int) (back func() bool)
 	}
 }
 
-// separate fails the test if a frame that one host sends comes to another. The frame has come to the switch's namespace
-// when that is looked at, where a bridge of the kernel would have forwarded it at once.
+// separate fails the test if a frame that one host sends reaches another. When it looks, the frame has reached the
+// switch's namespace, where a bridge of the kernel would have forwarded it at once.
 func (w *wire) separate(from, to string) {
 	w.t.Helper()
 	in, out := w.socket(from, 1500), w.socket(to, 1500)
@@ -90,7 +90,7 @@ func setUp(c *rtnl.Conn, name string, up bool) error {
 	return c.SetDown(i.Index)
 }
 
-// offloads are those that are on in the switch's namespace.
+// offloads returns the offloads of an interface that are on in the switch's namespace.
 func (w *wire) offloads(name string) (on []string) {
 	w.in(middle, func(*rtnl.Conn) (err error) { on, err = rtnl.ListOffloads(name); return err })
 	return on
@@ -108,11 +108,11 @@ metrics: none
 
 func mac(host int) []byte { return []byte{2, 0, 0, 0, 0, byte(host + 1)} }
 
-// silence is when a datagram counts as lost, and is sent again.
+// silence is the time after which a datagram counts as lost, and is repeated.
 const silence = 3 * time.Second
 
-// ask sends datagrams to an echo until one comes back, and returns how many it took. The last one is waited for without
-// end.
+// ask sends datagrams to an echo until one returns, and returns the number of tries. It waits for the last one
+// without limit.
 func (w *wire) ask(host string, to netip.AddrPort, size, most int) (tries int, err error) {
 	var c net.Conn
 	if err := w.do(host, func() (err error) { c, err = net.Dial("udp", to.String()); return err }); err != nil {
@@ -140,8 +140,7 @@ func (w *wire) ask(host string, to netip.AddrPort, size, most int) (tries int, e
 	return tries, err
 }
 
-// pass sends a frame in at one socket and returns what comes out at another that begins
-// with the same addresses.
+// pass sends a frame in at one socket and returns the frame that arrives at another one with the same addresses.
 func pass(t testing.TB, from, to *ring.Socket, frame []byte) []byte {
 	t.Helper()
 	if !from.Put(frame) {

@@ -15,8 +15,9 @@ import (
 	"weir/internal/testkit/realtime"
 )
 
-// lengthen puts a host behind another one: what comes in at the eth0 of relay goes to the eth1 of far after a delay,
-// and back. The kernel here has no netem. Far has 10.8.0.3 there, and near 10.8.0.1 at its eth0.
+// lengthen puts a host behind another one. Frames that arrive at the eth0 of relay go to the eth1 of far after a
+// delay, and back. This needs no netem, which some kernels lack. Far has 10.8.0.3 there, and near 10.8.0.1 at its
+// eth0.
 func (w *wire) lengthen(near, relay, far string, delay time.Duration) {
 	w.t.Helper()
 	there, err := os.Open(netns.Path(w.set.Name(far)))
@@ -69,7 +70,7 @@ func (w *wire) lengthen(near, relay, far string, delay time.Duration) {
 	})
 }
 
-// relayFrames carries frames from each socket to the other, a delay after they came in, and counts the late ones.
+// relayFrames carries frames from each socket to the other, a delay after their arrival, and counts the late ones.
 func relayFrames(ends [2]*ring.Socket, delay time.Duration, over chan struct{}, count *lateness) {
 	for ; ; time.Sleep(200 * time.Microsecond) {
 		select {

@@ -4,7 +4,7 @@ import "encoding/binary"
 
 var be = binary.BigEndian
 
-// What tests read and write of frames: IEEE 802.1Q, RFC 826, RFC 2516 and RFC 8200.
+// Parts of frames that tests read and write: IEEE 802.1Q, RFC 826, RFC 2516 and RFC 8200.
 const (
 	typeAt       = 12 // of the Ethernet type
 	tagBytes     = 4

@@ -13,7 +13,7 @@ import (
 	"weir/worlds/agent"
 )
 
-// TestAgentInterface: an interface that does not exist is wrong input.
+// TestAgentInterface checks that an interface that does not exist is wrong input.
 func TestAgentInterface(t *testing.T) {
 	if err := agent.ProbeMachine().Check(); err != nil {
 		t.Skip(err)
@@ -25,7 +25,9 @@ func TestAgentInterface(t *testing.T) {
 	}
 }
 
-// A cgroup that is none is told from one of version 1, and from none at all, beside whatever else is wrong.
+// TestAgentCgroup checks that weir agent --cgroup refuses a missing path, a file, a folder that is not a cgroup, an
+// empty path and a cgroup of version 1, each with its own message. An unknown interface is reported in the same
+// run.
 func TestAgentCgroup(t *testing.T) {
 	if err := agent.ProbeMachine().Check(); err != nil {
 		t.Skip(err)
@@ -62,7 +64,7 @@ func TestAgentCgroup(t *testing.T) {
 	}
 }
 
-// version1 is where a hierarchy of version 1 is mounted; "": nowhere.
+// version1 returns the mount point of a cgroup hierarchy of version 1, or "" if the machine has none.
 func version1(t *testing.T) string {
 	mounts, err := os.ReadFile("/proc/self/mounts")
 	if err != nil {

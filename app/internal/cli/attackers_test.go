@@ -24,8 +24,8 @@ import (
 	"weir/worlds/sim"
 )
 
-// intruder is a program of a switch on the way that makes packets against flow 0, as frames like any others. All that
-// is its work is marked by a bit of the TOS byte, which nobody else looks at.
+// intruder is a program of a switch on the path that makes packets against flow 0, as frames like any others. It
+// marks each of its frames with a bit of the TOS byte, which only the test reads.
 type intruder struct {
 	mode string
 	old  packet.Packet
@@ -82,8 +82,8 @@ func (a *intruder) clone(env *dataplane.Env, p *packet.Packet) *packet.Packet {
 	return q
 }
 
-// nack makes one of a packet that is on its way, as NCF does (BS'19 §4.3), but for one thing that its maker would have
-// to know.
+// nack makes a NACK of a packet in flight, as NCF does (BS'19 §4.3), except for one field that an attacker has to
+// guess.
 func (a *intruder) nack(env *dataplane.Env, p *packet.Packet) *packet.Packet {
 	a.n++
 	c := env.ClonePacket(p, true)
@@ -111,8 +111,8 @@ func (a *intruder) nack(env *dataplane.Env, p *packet.Packet) *packet.Packet {
 	return c
 }
 
-// lie says that the first hop's queue is as long as the format can tell, a nanosecond later; or that the window is a
-// byte.
+// lie writes a forged value into a packet's feedback. The first hop reports the longest queue that the format can
+// hold, a nanosecond later, or the window is a byte.
 func lie(p *packet.Packet) {
 	if b, ok := p.Extension(telemetry.Extension &^ telemetry.Asked); ok {
 		for i := range int(b[0] >> 4) {
@@ -125,7 +125,7 @@ func lie(p *packet.Packet) {
 	}
 }
 
-// intrusion is what the intruder does.
+// intrusion holds the parameter of the intruder: its attack.
 type intrusion struct{ mode string }
 
 func (c *intrusion) Params(p *scheme.Params) {
@@ -133,7 +133,7 @@ func (c *intrusion) Params(p *scheme.Params) {
 		"another place", "another transmission")
 }
 
-// besiegedSender is a sender that is watched when it gets what the intruder has made.
+// besiegedSender counts the attacks on a sender and the changes that they cause.
 type besiegedSender struct {
 	transport.Endpoint
 	attacks, changes, answers int
@@ -161,7 +161,7 @@ func (v *besiegedSender) Receive(now unit.Time, p *packet.Packet) bool {
 	return reply
 }
 
-// besieged is a flow beside another one, an intruder at the first switch of the way.
+// besieged is an experiment with a flow next to another one, and an intruder at the first switch of the path.
 const besieged = `duration: 1s
 topology: {dumbbell: {hosts: 2, rate: 1Gbps, delay: 200us, bottleneck: 1Gbps, buffer: 40 packets}}
 switches: {"*": {programs: [forward%s]}, left: {programs: [{intruder: {mode: %s}}, forward%s]}}
@@ -171,11 +171,13 @@ traffic:
 measure: [fct]
 `
 
-// The attackers of the simulator's tests, in frames against the lab's hosts: forged and repeated feedback with a key
-// (draft-miao §9.1), acknowledgements of what was never sent (RFC 9293 §3.10.7.4), and NACKs that are not of what is
-// out, or come again (BS'19 §5; a round trip is longer than a tick of TCP's stamps). None changes a sender, and flows
-// end when they do without an attack. TCP answers a segment outside of its window with an acknowledgement, but only now
-// and then (RFC 9293 §3.10.7.4; Linux' tcp_oow_rate_limited).
+// TestAttackersInTheLab checks that the attackers of the simulator's tests change no sender when they send frames
+// to the lab's hosts, and that flows end when they do without an attack.
+//
+// The attacks are forged and repeated feedback with a key (draft-miao §9.1), acknowledgements of data that was
+// never sent (RFC 9293 §3.10.7.4), and NACKs. The NACKs do not match a packet in flight, or are repeated (BS'19
+// §5); a round trip is longer than a tick of TCP's timestamps. TCP answers a segment outside its window with an
+// acknowledgement, at a limited rate (RFC 9293 §3.10.7.4; Linux' tcp_oow_rate_limited).
 func TestAttackersInTheLab(t *testing.T) {
 	const key = ", integrity: keyed, cc: {hpcc: {w_ai: 150 B}}"
 	const rx = ", integrity: keyed, cc: {rx_hpcc: {w_ai: 150 B}}"
@@ -208,7 +210,8 @@ func TestAttackersInTheLab(t *testing.T) {
 	}
 }
 
-// siege rehearses what an intruder of that mode does.
+// siege runs the experiment besieged with an intruder of the given mode. It returns the flow's completion time and
+// the watched sender.
 func siege(t *testing.T, transport, programs, mode string) (unit.Time, *besiegedSender) {
 	t.Helper()
 	r := Registry()

@@ -13,8 +13,8 @@ import (
 	"weir/internal/command"
 )
 
-// A sweep leaves the same files with the same bytes, and prints the same, wherever its runs are carried out: here, by
-// workers, and as tasks of Slurm.
+// TestBackEnds checks that a sweep writes the same files and prints the same tables wherever its runs are executed:
+// in this process, by workers, and as tasks of Slurm.
 func TestBackEnds(t *testing.T) {
 	file, dir := write(t, strings.Replace(sweepOfTwo, "repeat: 1", "repeat: 6", 1)), t.TempDir()
 	must := func(args ...string) string {
@@ -78,7 +78,7 @@ func TestBackEndsTrace(t *testing.T) {
 	}
 }
 
-// under are the files of a folder, but for those that say who has carried out the runs, and with which command.
+// under returns the files of a folder, except those that record the machine and the command of the runs.
 func under(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}

@@ -24,7 +24,7 @@ expect:
   - {id: more, says: heavy gets more, that: goodput.heavy > goodput.light}
 `
 
-// fromFiles is one whose topology, flows and sizes stand in files.
+// fromFiles is an experiment that reads its topology, flows and sizes from files.
 const fromFiles = `title: from files
 duration: 200ms
 topology: {file: net.txt, format: hpcc}
@@ -35,7 +35,7 @@ traffic:
   - {name: drawn, from: "*", to: random, transport: tcp, sizes: {file: sizes.cdf}, load: 10%}
 `
 
-// files are what it names: hosts 0, 1 and 2 around switch 3.
+// files are the files that it names: hosts 0, 1 and 2 around switch 3.
 var files = map[string]string{
 	"net.txt":   "4 1 3\n3\n0 3 10Gbps 1us 0\n1 3 10Gbps 1us 0\n2 3 10Gbps 1us 0\n",
 	"list.flow": "2\n0 1 3 100 20000 0.001\n1 2 3 100 20000 0.002\n",
@@ -86,7 +86,7 @@ func ofNCF(name, params string) bad {
 
 const megabytes = 10 << 20
 
-// binary is what a compressed file looks like.
+// binary resembles a compressed file.
 var binary = func() string {
 	var b strings.Builder
 	x := uint32(1)

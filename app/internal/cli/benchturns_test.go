@@ -55,7 +55,7 @@ func ticks() bench.Meters {
 	}
 }
 
-// TestBenchTurn: one turn gives its figures, the same packet-hops with several threads.
+// TestBenchTurn checks that one turn gives its figures, with the same packet-hops on several threads.
 func TestBenchTurn(t *testing.T) {
 	defer func(m func() bench.Meters) { benchMeters = m }(benchMeters)
 	benchMeters = ticks

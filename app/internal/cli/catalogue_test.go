@@ -17,7 +17,7 @@ type entry struct {
 	full func() (*facts, error)
 }
 
-// facts is what tests need of an experiment in full.
+// facts are the properties of a full experiment that tests need.
 type facts struct {
 	parameters []experiment.Parameter
 	paper      string // its name in docs/sources.md
@@ -62,7 +62,7 @@ func loadUntried(name string, o experiment.Options) (*experiment.Spec, error) {
 	return experiment.Load(r, src, o, untried{})
 }
 
-// mustLoad is loadUntried of what must be valid.
+// mustLoad calls loadUntried for an experiment that must be valid.
 func mustLoad(t *testing.T, name string, o experiment.Options) *experiment.Spec {
 	t.Helper()
 	s, err := loadUntried(name, o)

@@ -7,8 +7,9 @@ import (
 	"weir/internal/command"
 )
 
-// weir check --json has the timers of each traffic in seconds, with the points that share them. In ncf/reaction a tail
-// drop switch of 250 packets limits the wait of DCQCN's packets, and the queues of ncf do not.
+// TestCheckJSON checks that weir check --json lists the timers of each traffic in seconds, with the points that
+// share them. In ncf/reaction a tail-drop switch of 250 packets limits the wait of DCQCN's packets, and the queues
+// of ncf do not.
 func TestCheckJSON(t *testing.T) {
 	var out, errs bytes.Buffer
 	if code := Run(Registry(), []string{"check", "ncf/reaction", "--json"}, &out, &errs, false); code != command.Done {

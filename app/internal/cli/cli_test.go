@@ -32,7 +32,7 @@ import (
 	"weir/study/measure"
 )
 
-// Tests estimate times for the reference machine, not for the one that runs them.
+// init makes the tests estimate times for the reference machine, not for the one that runs them.
 func init() { machineSpeed = func() float64 { return 1 } }
 
 func registry() *experiment.Registry {
@@ -47,7 +47,7 @@ func registry() *experiment.Registry {
 	}
 }
 
-// weir runs a command line and returns what it gave.
+// weir runs a command line and returns its exit code and output.
 func weir(args ...string) (code int, stdout, stderr string) {
 	var out, errs bytes.Buffer
 	code = Run(registry(), args, &out, &errs, false)
@@ -80,8 +80,8 @@ func write(t *testing.T, text string) string {
 	return name
 }
 
-// lockedRing is a ring of five switches with PFC whose queues come to block each other: each host sends two
-// switches on, more than the links carry.
+// lockedRing returns an experiment with a ring of five switches with PFC whose queues block each other. Each host
+// sends to the switch two hops on, more than the links carry.
 func lockedRing() string {
 	var links, traffic strings.Builder
 	for i := range 5 {
@@ -96,7 +96,7 @@ func lockedRing() string {
 		"{size: 400KB}}, {pfc: {classes: {3: true}}}]}}\ntraffic:\n" + traffic.String() + "measure: [drops]\n"
 }
 
-// TestExitCodes: exit codes as the README has them.
+// TestExitCodes checks the exit codes that the README lists.
 func TestExitCodes(t *testing.T) {
 	file, out := write(t, small), t.TempDir()
 	text, _, _ := strings.Cut(small, "expect:")
@@ -134,7 +134,7 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-// TestExitCodeOfCutRun checks that a run that is cut because its network is locked up gives 1.
+// TestExitCodeOfCutRun checks that a run that is cut because its network is locked up gives exit code 1.
 func TestExitCodeOfCutRun(t *testing.T) {
 	r := registry()
 	r.Programs = append(r.Programs, classify.Scheme(), pfc.Scheme(), sharedbuffer.Scheme())
@@ -147,10 +147,9 @@ func TestExitCodeOfCutRun(t *testing.T) {
 	}
 }
 
-// A run leaves what the README says, prints tables to stdout and nothing to stderr
-// when that is no terminal; a second one finds the runs; --json is one document.
-// report makes a folder's report anew, diff compares two folders, --csv is for
-// spreadsheets; none of them runs anything.
+// TestReport_RepeatsTablesOfFinishedRuns checks that report prints the tables of a finished run again and writes
+// the same page without running a simulation. It also checks that diff compares two folders, that --csv starts with
+// the header for spreadsheets, and that an experiment's name finds its results folder.
 func TestReport_RepeatsTablesOfFinishedRuns(t *testing.T) {
 	file, out := write(t, small), t.TempDir()
 	_, tables, _ := weir("run", file, "--out", out)
@@ -202,7 +201,7 @@ func TestReport_RepeatsTablesOfFinishedRuns(t *testing.T) {
 		!strings.Contains(stderr, "the file is missing, so this is not a results folder") {
 		t.Errorf("an empty folder: exit code %d\n%s", code, stderr)
 	}
-	// an experiment stands for the folder that it has as it is now, a report for its own
+	// An experiment's file selects the results folder of its current content; a report selects its own folder.
 	for _, args := range [][]string{{"report", file, "--out", out}, {"report", filepath.Join(dirs[0], "report.html")}} {
 		t.Run(fmt.Sprint(args), func(t *testing.T) {
 			if code, again, stderr := weir(args...); code != 0 || again != tables {
@@ -282,7 +281,7 @@ func TestRun_WritesFolderAndFindsFinishedRuns(t *testing.T) {
 	if string(saved) != doc {
 		t.Error("runs.json is not what --json prints")
 	}
-	// results do not say where the file lies
+	// results do not reveal the folder of the file
 	page, err := os.ReadFile(filepath.Join(dirs[0], "report.html"))
 	if err != nil || strings.Contains(string(page), filepath.Dir(file)) ||
 		!strings.Contains(string(page), "small.yaml:2") {
@@ -295,7 +294,8 @@ func TestRun_WritesFolderAndFindsFinishedRuns(t *testing.T) {
 	}
 }
 
-// TestShow_FitsTerminalAndShowsDefaults: lists and shows fit a terminal, are sorted, and hide no default.
+// TestShow_FitsTerminalAndShowsDefaults checks that lists and descriptions fit a terminal, are sorted, and show
+// every default.
 func TestShow_FitsTerminalAndShowsDefaults(t *testing.T) {
 	for _, args := range []string{"list", "list schemes", "list measures", "list workloads", "list topologies",
 		"show p4abc/fig4", "show abc", "show udp", "show guarantee",
@@ -346,7 +346,7 @@ func TestShow_FitsTerminalAndShowsDefaults(t *testing.T) {
 	}
 }
 
-// TestShowAll: a name that two kinds of schemes have shows both: ndp is a program and a transport.
+// TestShowAll checks that a name of two kinds of schemes shows both: ndp is a program and a transport.
 func TestShowAll(t *testing.T) {
 	var out, errs bytes.Buffer
 	if code := Run(Registry(), []string{"show", "ndp"}, &out, &errs, false); code != 0 {
@@ -402,7 +402,7 @@ func TestShowYAML(t *testing.T) {
 	}
 }
 
-// TestCheck_WarnsOfPhaseLock: warnings go to stderr: senders without jitter lock phase.
+// TestCheck_WarnsOfPhaseLock checks that warnings go to stderr: senders without jitter lock phase.
 func TestCheck_WarnsOfPhaseLock(t *testing.T) {
 	file := write(t, strings.Replace(small, "start: 0s", "start: 0s, gap_jitter: 0%", 1))
 	code, _, errs := weir("check", file)
@@ -411,7 +411,8 @@ func TestCheck_WarnsOfPhaseLock(t *testing.T) {
 	}
 }
 
-// TestProgress_RewritesAndRemovesOneLine: the progress bar, on a terminal only: one line, rewritten and removed.
+// TestProgress_RewritesAndRemovesOneLine checks that the progress bar, on a terminal only, is one line that is
+// rewritten and removed.
 func TestProgress_RewritesAndRemovesOneLine(t *testing.T) {
 	var out, errs bytes.Buffer
 	file := write(t, strings.Replace(small, "duration: 200ms", "duration: 300s", 1))

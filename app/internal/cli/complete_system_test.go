@@ -16,7 +16,7 @@ import (
 	"weir/internal/testkit"
 )
 
-// asWeir is set where a test has this program be weir, for shells.
+// asWeir is the environment variable that makes this program weir, for shells.
 const asWeir = "WEIR_TEST_AS_WEIR"
 
 func init() {
@@ -25,7 +25,7 @@ func init() {
 	}
 }
 
-// inShell puts a program weir into a shell's path, and returns what a script there prints.
+// inShell puts a program weir into a shell's path, and returns the output of a script.
 func inShell(t *testing.T, shell, script string, args ...string) string {
 	t.Helper()
 	testkit.RequireProgram(t, shell, shell)
@@ -48,7 +48,7 @@ func inShell(t *testing.T, shell, script string, args ...string) string {
 	return string(out)
 }
 
-// TestCompletionBash: in bash, words are completed by the program.
+// TestCompletionBash checks that the program completes words in bash.
 func TestCompletionBash(t *testing.T) {
 	var script strings.Builder
 	script.WriteString("source <(weir completion bash)\ncomplete -p weir\n")

@@ -8,7 +8,7 @@ import (
 	"weir/internal/command"
 )
 
-// lines of a command to complete, and what is to be among the answers, and what not.
+// completed are lines to complete, with a word that must be among the answers and one that must not.
 var completed = []struct{ line, has, not string }{
 	{"weir ru", "run", "report"},
 	{"weir results mer", "merge", "remove"},
@@ -78,7 +78,7 @@ func completedFolder(t *testing.T) string {
 	return dir
 }
 
-// TestCompletesAll: every command and flag is completed, as the model has them.
+// TestCompletesAll checks that every command and flag of the model is completed.
 func TestCompletesAll(t *testing.T) {
 	code, stdout, stderr := weir("complete", "--", "weir ")
 	for _, want := range []string{"run\tRun an experiment, print its tables and write a report\n",
@@ -101,7 +101,7 @@ func TestCompletesAll(t *testing.T) {
 	}
 }
 
-// TestDocsManual: the manual page has every command and flag. TestManualInGroff reads it with groff.
+// TestDocsManual checks that the manual page has every command and flag. TestManualInGroff reads it with groff.
 func TestDocsManual(t *testing.T) {
 	code, page, stderr := weir("man")
 	if code != command.Done || stderr != "" {

@@ -9,8 +9,9 @@ import (
 	"weir/internal/command"
 )
 
-// weir diff of results and a fct.txt: a table, or a document, and with --check an exit code. The list of the
-// other side is written by hand, a tenth longer in one test than what the run gives.
+// TestDiffOfCompletions checks weir diff of results and a fct.txt: as a table, as a JSON document, and with --check
+// as an exit code. The list of the other side is written by hand. In one test it is a quarter longer than what the
+// run gives.
 func TestDiffOfCompletions(t *testing.T) {
 	t.Chdir(t.TempDir())
 	write := func(name, text string) {
@@ -33,7 +34,7 @@ traffic: [{name: one, from: h0, to: h1, size: 1000 B, start: 2us, transport: rdm
 	if code, _, errs := call("run", "e.yaml"); code != command.Done {
 		t.Fatal(errs)
 	}
-	// alone: 4000 + 2·80 + 1048·8/100; with the telemetry's 42 bytes and an ACK of 88 it is less than 4243
+	// standalone: 4000 + 2·80 + 1048·8/100; with the telemetry's 42 bytes and an ACK of 88 it is less than 4243
 	write("same.txt", "0b000001 0b000101 10000 100 1000 2000002000 4188 4243\n")
 	write("longer.txt", "0b000001 0b000101 10000 100 1000 2000002000 5300 4243\n")
 	write("two.txt", "0b000001 0b000101 10000 100 1000 2000002000 4188 4243\n"+

@@ -13,13 +13,13 @@ import (
 	"weir/internal/command"
 )
 
-// A full disk is an error that names the file; finished runs are kept, and when there is
-// room again the same command does the rest.
+// TestFullDisk checks that a full disk is an error that names the file, and that finished runs are kept. When the
+// disk has space again, the same command runs the rest.
 func TestFullDisk(t *testing.T) {
 	const room = 1 << 20
 	disk := mounted(t, room)
-	// a run of small leaves about 1 kB; ten of them and what is derived do not fit
-	// into what the ballast leaves
+	// A run of small writes about 1 kB. Ten runs and the files derived from them do not fit into what the ballast
+	// leaves free.
 	file := write(t, small+"repeat: 5\n")
 	ballast := filepath.Join(disk, "ballast")
 	page := os.Getpagesize() // tmpfs gives whole pages, and some to folders
@@ -59,7 +59,7 @@ func TestFullDisk(t *testing.T) {
 		}
 	}
 
-	// report on a disk that is full again: the old page stays whole
+	// A report on a disk that is full again leaves the old page intact.
 	old := contents(t, dirs[0])
 	fill, err := os.Create(ballast)
 	if err != nil {

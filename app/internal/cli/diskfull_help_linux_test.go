@@ -15,8 +15,8 @@ import (
 	"weir/internal/command"
 )
 
-// mounted is a folder with a file system of its own of so many bytes; the test is
-// skipped where that is not permitted.
+// mounted returns a folder with a separate file system of the given size. It skips the test where mounts are not
+// permitted.
 func mounted(t *testing.T, size int) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "disk")
@@ -34,10 +34,10 @@ func mounted(t *testing.T, size int) string {
 	return dir
 }
 
-// fillDisk runs a sweep with traces on disks that are full after so many pages, so that each kind of file is at some
-// time the one for which there is no room. All runs end then, with one message that names the file; nothing is left but
-// whole files; and with room again the same command makes what an undisturbed one has made. It returns the endings of
-// the files' names.
+// fillDisk runs a sweep with traces on disks that are full after the given numbers of pages, so that each kind of
+// file is once the first that does not fit. All runs end then, with one message that names the file, and only
+// complete files are left. With space again, the same command writes the files of an undisturbed one. It returns
+// the suffixes of the files' names.
 func fillDisk(t *testing.T, pages func(all int) []int) (kinds map[string]bool) {
 	const room = 1 << 21
 	file := write(t, small+"repeat: 2\n")
@@ -110,7 +110,7 @@ func derived(name, text string) bool {
 	return filepath.Ext(name) == ".svg" && strings.HasSuffix(strings.TrimSpace(text), "</svg>")
 }
 
-// onlyFolder is the results folder of a disk.
+// onlyFolder returns the single results folder of a disk.
 func onlyFolder(t *testing.T, disk string) string {
 	t.Helper()
 	dirs, _ := filepath.Glob(filepath.Join(disk, "small-*"))

@@ -4,8 +4,7 @@ package cli
 
 import "testing"
 
-// TestFullDiskEveryPage: TestFullDiskOfEveryKind for each number of pages for which there is room, and so for each kind
-// of file.
+// TestFullDiskEveryPage runs TestFullDiskOfEveryKind for each number of free pages, and so for each kind of file.
 func TestFullDiskEveryPage(t *testing.T) {
 	kinds := fillDisk(t, func(all int) (pages []int) {
 		for n := range all {

@@ -17,8 +17,8 @@ func TestFullDiskOfEveryKind(t *testing.T) {
 	fillDisk(t, func(all int) []int { return []int{0, 6, all / 4, all / 2, 3 * all / 4} })
 }
 
-// A full disk is an error that names the file; what is merged stays, and with room again the same command makes what an
-// undisturbed one has made.
+// TestResultsMergeFullDisk checks that a full disk is an error that names the file, and that merged files stay.
+// With space again, the same command writes the files that an undisturbed one has written.
 func TestResultsMergeFullDisk(t *testing.T) {
 	const room = 1 << 21
 	disk := mounted(t, room)

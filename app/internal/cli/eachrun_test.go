@@ -22,9 +22,9 @@ func speaksOfEach(says string) bool {
 	return quantifier.MatchString(schemeNames.ReplaceAllString(strings.Join(strings.Fields(says), " "), ""))
 }
 
-// TestClaimsOfEachRun: a comparison is of means over the seeds, so what one run does can be hidden. A claim about each
-// user, point or run has comparisons by == and != alone, which hold only where each run has them, or says that it is
-// about averages.
+// TestClaimsOfEachRun checks claims about each user, point or run. A comparison uses means over the seeds, which
+// can hide a single run. Such a claim uses only == and !=, which hold only if each run has equal values, or its
+// text mentions averages.
 func TestClaimsOfEachRun(t *testing.T) {
 	found := 0
 	for _, x := range Registry().Experiments() {
@@ -54,7 +54,8 @@ func TestClaimsOfEachRun(t *testing.T) {
 	}
 }
 
-// TestSpeaksOfEach: the words of such claims, and names that only look like them.
+// TestSpeaksOfEach checks which texts count as claims about each user, point or run, and which names only look like
+// them.
 func TestSpeaksOfEach(t *testing.T) {
 	for says, want := range map[string]bool{
 		"a customer gets no more than its plan":                                       true,

@@ -19,14 +19,14 @@ import (
 	"weir/study/plan"
 )
 
-// every is the rule by which experiments of the catalogue are taken: every fourth of its sorted names, of those whose
-// quick runs take less than so many packet-hops; and besides many small flows.
+// The test takes every fourth of the sorted names of the catalogue, if the quick runs of the experiment take fewer
+// than maxHops packet-hops. It adds an experiment with many small flows.
 const (
 	every   = 4
 	maxHops = 60e6
 )
 
-// estimated are they; there are twenty at least.
+// estimated returns the names of these experiments, which are at least twenty.
 func estimated(t *testing.T, r *experiment.Registry) (names []string) {
 	var all []string
 	for _, x := range r.Experiments() {
@@ -49,8 +49,8 @@ func estimated(t *testing.T, r *experiment.Registry) (names []string) {
 	return names
 }
 
-// What weir check says of packet-hops and of memory is within a factor of two of what weir run takes, and of time
-// within four, of which the machine decides a part.
+// TestEstimates_AreWithinFactorOfRun checks that the estimates of weir check agree with weir run: packet-hops and
+// memory within a factor of two, and time within four, because the machine decides a part of it.
 func TestEstimates_AreWithinFactorOfRun(t *testing.T) {
 	const many = `duration: 2s
 topology: {leaf_spine: {leaves: 4, spines: 4, hosts: 16, rate: 100Gbps, delay: 1us}}
@@ -101,7 +101,7 @@ measure: [goodput, fct]
 	}
 }
 
-// builtProgram builds weir: what tests have in memory is not weir's.
+// builtProgram builds weir as a separate program, because the memory of the tests is not weir's.
 func builtProgram(t *testing.T) (file string) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "weir")
@@ -111,9 +111,9 @@ func builtProgram(t *testing.T) (file string) {
 	return file
 }
 
-// TestMemoryEstimates: what weir check estimates for short runs of experiments of three papers is within a factor of
-// two of the peak of weir run. Among them are those that sample thousands of flows, or a few flows for long, and P4-ABC
-// with 1000 and 10,000 users, two hosts each.
+// TestMemoryEstimates checks that the estimate of weir check is within a factor of two of the peak of weir run, for
+// short runs of experiments of three papers. Some sample thousands of flows, or a few flows for long. P4-ABC has
+// 1000 and 10,000 users, with two hosts each.
 func TestMemoryEstimates(t *testing.T) {
 	program, r := builtProgram(t), Registry()
 	for _, x := range []struct {
@@ -153,8 +153,8 @@ func TestMemoryEstimates(t *testing.T) {
 	}
 }
 
-// watched runs a program, and returns what it prints and the most memory that it had. What wait4(2) tells of that is
-// its parent's, too.
+// watched runs a program, and returns its output and its peak memory. The peak that wait4(2) reports includes the
+// parent's.
 func watched(t *testing.T, c *exec.Cmd) (out []byte, peak float64) {
 	t.Helper()
 	var b bytes.Buffer

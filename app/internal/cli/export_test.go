@@ -18,7 +18,7 @@ import (
 	"weir/study/results"
 )
 
-// lines is a format of somebody's own, with an option.
+// lines is a user's own format, with an option.
 type lines struct {
 	Mark string `default:"#" help:"What a line begins with."`
 }

@@ -16,8 +16,9 @@ import (
 	"weir/study/plan"
 )
 
-// Leaves send to four spines, and what one of them sends to one is lost from 1 ms on, up to 40 ms. With failover flows
-// go on after its time, by the other spines; without they wait for the link.
+// TestFailover_MovesFlowsToOtherSpines checks that flows continue on other spines after the time of failover, for
+// each load balancer. A leaf's link to one of four spines loses all packets from 1 ms until 40 ms. Without
+// failover, flows wait for the link.
 func TestFailover_MovesFlowsToOtherSpines(t *testing.T) {
 	simulate := func(program, traffic string) *outcome.Result {
 		t.Helper()

@@ -17,7 +17,8 @@ import (
 	"weir/study/results"
 )
 
-// madeUp are results of an experiment whose values are made up: three runs at every point, with what its plots show.
+// madeUp returns results of an experiment with made-up values: three runs at every point, with the values that its
+// plots show.
 func madeUp(s *experiment.Spec) *results.Outcome {
 	o := &results.Outcome{Name: s.Name(), World: experiment.Sim, Spec: s}
 	for i, p := range s.Points() {
@@ -73,8 +74,8 @@ func madeUpValues(s *experiment.Spec, p *experiment.Point, v float64) (x measure
 	return x
 }
 
-// drawPlots draws the plots of an experiment with made-up results, and returns the number of pictures. No text leaves
-// its picture, whatever font a viewer has, and no note has a number of runs that reads as a key n of the sweep.
+// drawPlots draws the plots of an experiment with made-up results, and returns the number of pictures. No text
+// exceeds its picture in any font, and no note has a number of runs that looks like a key n of the sweep.
 func drawPlots(t *testing.T, s *experiment.Spec) (drawn int64) {
 	t.Helper()
 	o := madeUp(s)

@@ -17,8 +17,8 @@ import (
 	"weir/study/experiment"
 )
 
-// told runs a command line that must give this exit code and nothing on stdout, and
-// returns stderr with the folder's name, the spec's hash and the runs' ids taken out.
+// told runs a command line that must give this exit code and print to stderr only. It returns stderr without the
+// folder's name, the spec's hash and the runs' ids.
 func told(t *testing.T, code int, dir string, args ...string) string {
 	t.Helper()
 	return toldBy(t, Registry(), code, dir, args...)
@@ -43,7 +43,7 @@ func toldBy(t *testing.T, r *experiment.Registry, code int, dir string, args ...
 	return text
 }
 
-// runs are the files of a results folder's runs, by name.
+// runs returns the files of the runs of a results folder, by name.
 func runs(t *testing.T, results string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -55,7 +55,7 @@ func runs(t *testing.T, results string) map[string]string {
 	return out
 }
 
-// contents are all files of a folder, by name.
+// contents returns all files of a folder, by name.
 func contents(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -118,8 +118,9 @@ func TestFolderName_EscapesControlCharacters(t *testing.T) {
 	}
 }
 
-// A folder in the place of a file, or a file in that of a folder, is refused before anything is carried out; what is
-// there stays. Where it comes later, the error has the right word.
+// TestFolderInTheWay checks that run refuses a results folder before the first run, and leaves it unchanged, when a
+// folder is in the place of a file or a file in the place of a folder. A report that finds a folder in its place
+// names it in the error.
 func TestFolderInTheWay(t *testing.T) {
 	const folder, file = "it is a folder, not a regular file", "the path is a file; a folder is needed here"
 	experiment, out, results := finished(t)
@@ -194,12 +195,12 @@ func TestInputsAreKept(t *testing.T) {
 	}
 }
 
-// full is a standard output that takes nothing.
+// full is a standard output on a full disk: every write fails.
 type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
 
-// TestFullOutput: standard output on a full disk is an error too.
+// TestFullOutput checks that a full disk behind standard output is an error, too.
 func TestFullOutput(t *testing.T) {
 	file := write(t, small)
 	for _, format := range []string{"--json", "--csv", "--seed=1"} {
@@ -213,7 +214,7 @@ func TestFullOutput(t *testing.T) {
 	}
 }
 
-// TestUnwritableFolder: a folder that cannot be written is an error that names it, before anything is run.
+// TestUnwritableFolder checks that a folder that cannot be written is an error that names it, before the first run.
 func TestUnwritableFolder(t *testing.T) {
 	file := write(t, small)
 	below := filepath.Join(filepath.Dir(file), "small.yaml", "results") // below a file
@@ -276,8 +277,9 @@ func otherVersions(t *testing.T) []otherVersion {
 	}
 }
 
-// A results folder of another version is refused by run, report and diff with the name of the file; run writes nothing
-// into it. A file that was cut is written again. Of a marked case the golden file has the full text.
+// TestOtherVersion checks that run, report and diff refuse a results folder of another version and name the file,
+// and that run writes nothing into it. A file that was cut is written again. The golden file has the full text of a
+// marked case.
 func TestOtherVersion(t *testing.T) {
 	var texts, others testkit.ErrorTexts
 	more := withDummies()
@@ -337,7 +339,7 @@ func TestOtherVersion(t *testing.T) {
 	}
 }
 
-// untraced is what a command has said, but for how large traces will be.
+// untraced returns the output of a command without the estimate of the size of its traces.
 func untraced(said string) string {
 	if rest, is := strings.CutPrefix(said, "notice: the traces of all runs take about "); is {
 		_, said, _ = strings.Cut(rest, "\n")

@@ -20,7 +20,7 @@ import (
 
 var footprintTwoTiers = []string{"--topology", "fat_tree: {k: 8, tiers: 2, rate: 10Gbps, delay: 1us}"}
 
-// needs is what programs need beyond the defaults.
+// needs lists the arguments that programs need beyond the defaults.
 var needs = map[string][]string{
 	"conga":    footprintTwoTiers,
 	"input":    {"--set", "capacity=10kpps"},
@@ -56,7 +56,7 @@ type footprintCase struct {
 	set            []string
 }
 
-// footprintCases are all programs of a registry by name, and further parameters and networks of some.
+// footprintCases returns all programs of a registry by name, and further parameters and networks of some.
 func footprintCases(r *experiment.Registry) (cases []footprintCase) {
 	for _, s := range r.Programs {
 		c := footprintCase{name: s.Name, topology: standardTopology}
@@ -76,14 +76,14 @@ func footprintCases(r *experiment.Registry) (cases []footprintCase) {
 		footprintCase{"p4te", "leaf_spine: {leaves: 2, spines: 2, hosts: 8, rate: 1Gbps, delay: 0s}",
 			[]string{"rate=off", "depth_groups=50"}},
 		footprintCase{"abc", standardTopology, []string{"arithmetic=integer"}},
-		// The paper's form takes what it did before the default counted bytes.
+		// The paper's form has the footprint that it had before the default counted bytes.
 		footprintCase{"abc", standardTopology, []string{"average=packets"}},
 		footprintCase{"abc", standardTopology, []string{"arithmetic=integer", "average=packets"}},
 		footprintCase{"telemetry", standardTopology, []string{"format=relative", "t=10us"}})
 }
 
-// footprintSums returns a line of the kinds of switches with what their programs take in all, and how many times they
-// break each section of P4TE §4. Kinds with the same sums share a line.
+// footprintSums returns a line per kind of switch with the total footprint of its programs, and the number of
+// violations of each section of P4TE §4. Kinds with the same sums share a line.
 func footprintSums(kinds []plan.SwitchFootprint) string {
 	switches := map[string][]string{} // kinds by their sums
 	var lines []string                // sums in the order of the kinds
@@ -111,8 +111,9 @@ func footprintSums(kinds []plan.SwitchFootprint) string {
 	return b.String()
 }
 
-// Every program of the registry has a footprint in every kind of switch, with names, sizes above zero, and stages in a
-// packet's order. The golden file has the sums of each, so that a new program adds lines and changes none.
+// TestFootprintOfEveryProgram checks that every program of the registry has a footprint in every kind of switch,
+// with names, sizes above zero, and stages in a packet's order. The golden file has the sums of each, so that a new
+// program adds lines and changes none.
 func TestFootprintOfEveryProgram(t *testing.T) {
 	r := Registry()
 	var sums strings.Builder
@@ -151,8 +152,8 @@ func TestFootprintOfEveryProgram(t *testing.T) {
 	testkit.Golden(t, "footprints.txt", sums.String())
 }
 
-// The tables as they are, of a program that breaks P4TE §4 and of an experiment with a sweep. An experiment whose
-// switches have several programs fits the width, too.
+// TestFootprintGolden compares whole footprint tables with a golden file: one of a program that violates P4TE §4,
+// and one of an experiment with a sweep. An experiment whose switches run several programs fits the width, too.
 func TestFootprintGolden(t *testing.T) {
 	var b strings.Builder
 	for _, args := range [][]string{

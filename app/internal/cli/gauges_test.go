@@ -16,8 +16,8 @@ import (
 	"weir/study/run"
 )
 
-// Window and rate of every protocol that has them can be measured, with every controller that it takes, in files of
-// milliseconds whose traffic does not say when it starts.
+// TestWindowsAndRates checks that the window and rate of every transport that has them can be measured, with every
+// controller that it accepts. The files simulate milliseconds, and their traffic gives no start time.
 func TestWindowsAndRates(t *testing.T) {
 	r := Registry()
 	measured := map[string][]string{}

@@ -23,7 +23,8 @@ func outline(n *kong.Node) string {
 	return text
 }
 
-// TestParserOfOneCommand: the parser for a command has that command as the whole grammar has it, and no other command.
+// TestParserOfOneCommand checks that the parser for a command has that command as in the whole grammar, and no
+// other command.
 func TestParserOfOneCommand(t *testing.T) {
 	whole, err := newParser(Registry(), &commandLine{})
 	if err != nil {

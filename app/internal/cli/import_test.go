@@ -11,8 +11,8 @@ import (
 	"weir/study/interop/simfiles"
 )
 
-// From a config.txt with its topology and flows to a fct.txt, as a researcher goes who
-// comes from the HPCC simulator: import, run, export.
+// TestFromSimulatorToSimulator checks the path of a researcher who comes from the HPCC simulator: import, run,
+// export. It goes from a config.txt with its topology and flows to a fct.txt.
 func TestFromSimulatorToSimulator(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
@@ -24,7 +24,7 @@ func TestFromSimulatorToSimulator(t *testing.T) {
 			"mix/flow.txt\nSIMULATOR_STOP_TIME 2.01\nCC_MODE 1\nHAS_WIN 0\nENABLE_TRACE 0\n" +
 			"KMIN_MAP 1 100000000000 400\nKMAX_MAP 1 100000000000 1600\nPMAX_MAP 1 100000000000 0.2\n" +
 			"BUFFER_SIZE 1\nQLEN_MON_FILE mix/qlen.txt\nQLEN_MON_END 2000100000\nL2_BACK_TO_ZERO 1\n",
-		// as the public file: of more hosts than it says
+		// as in the public file: more hosts than its first line declares
 		"topology.txt": "4 1 3\n0\n0 1 100Gbps 0.001ms 0\n0 2 100Gbps 0.001ms 0\n0 3 100Gbps 0.001ms 0\n0 4 " +
 			"100Gbps 0.001ms 0\n",
 		"flow.txt": "2\n2 1 3 100 2000000 2\n3 1 3 100 2000000 2.000001\n4 1 3 100 2000000 2\n",
@@ -71,7 +71,7 @@ func TestFromSimulatorToSimulator(t *testing.T) {
 	}
 	exportedFlows(t)
 	exportedQueues(t)
-	// What has been exported is what the simulator would be given again.
+	// The exported flows equal those that the simulator got.
 	if text := exported(t, "flow.txt"); text != "2\n2 1 3 100 2000000 2.000000000000\n3 1 3 100 2000000 2.000001000000\n" {
 		t.Errorf("flow.txt is\n%s", text)
 	}
@@ -92,8 +92,8 @@ func exportedFlows(t *testing.T) {
 	}
 }
 
-// exportedQueues checks pfc.txt and qlen.txt: 4 MB at once meet a buffer of 1 MiB, which pauses; queues are of
-// the 100 us that were asked for.
+// exportedQueues checks pfc.txt and qlen.txt: 4 MB at once meet a buffer of 1 MiB, which pauses. Queues cover the
+// 100 us of the configuration.
 func exportedQueues(t *testing.T) {
 	t.Helper()
 	pauses, err := simfiles.ReadPFC(strings.NewReader(exported(t, "pfc.txt")), "pfc.txt")
@@ -115,7 +115,7 @@ func exportedQueues(t *testing.T) {
 	}
 }
 
-// exported is a file of the one run that was exported.
+// exported returns a file of the single exported run.
 func exported(t *testing.T, name string) string {
 	t.Helper()
 	files, _ := filepath.Glob(filepath.Join("exported", "*", name))

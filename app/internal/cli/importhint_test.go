@@ -8,8 +8,8 @@ import (
 	"weir/internal/command"
 )
 
-// Whoever imports a list of flows or a topology is told that experiments name these as they are; of other files nothing
-// of the kind is said.
+// TestImportHint checks that weir import of a list of flows or a topology explains that experiments read these
+// files directly. Other files get no such hint.
 func TestImportHint(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, x := range map[string]struct{ text, want string }{

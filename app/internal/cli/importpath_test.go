@@ -9,7 +9,8 @@ import (
 	"weir/internal/command"
 )
 
-// TestImportPaths: errors of an import name all files from the current folder, wherever the experiment is written.
+// TestImportPaths checks that errors of an import name all files relative to the current folder, wherever the
+// experiment is written.
 func TestImportPaths(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, folder := range []string{"mix", "made"} {

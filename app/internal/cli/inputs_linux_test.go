@@ -13,8 +13,8 @@ import (
 	"weir/study/results"
 )
 
-// Whatever reads a file refuses at once what is none. A pipe in its place would hold the test for ever, and
-// /dev/zero would fill the memory.
+// TestInputsAreRegularFiles checks that every command that reads a file refuses a pipe, a device and a folder at
+// once. A pipe in its place would block the test for ever, and /dev/zero would fill the memory.
 func TestInputsAreRegularFiles(t *testing.T) {
 	for _, x := range []struct {
 		name, spoilt string   // which file is no file
@@ -66,7 +66,7 @@ func TestInputsAreRegularFiles(t *testing.T) {
 	}
 }
 
-// TestEmptyTargets: an empty path to write to is refused: it would be the current folder.
+// TestEmptyTargets checks that an empty path to write to is refused, because it would be the current folder.
 func TestEmptyTargets(t *testing.T) {
 	for _, args := range [][]string{{"run", "x.yaml"}, {"report", "x.yaml"}, {"import", "config.txt"}} {
 		t.Run(args[0], func(t *testing.T) {
@@ -80,7 +80,7 @@ func TestEmptyTargets(t *testing.T) {
 	}
 }
 
-// TestStandardInput: standard input is read for -, and within the same bounds.
+// TestStandardInput checks that - reads standard input, within the same limits.
 func TestStandardInput(t *testing.T) {
 	for _, x := range []struct {
 		name, text string

@@ -16,9 +16,8 @@ import (
 	"weir/study/results"
 )
 
-// A run of the lab with an error is no measurement (exit code 1); with --check, simulator and
-// lab that do not agree are like a claim that fails (3). What disturbed a run is told, and
-// no failure.
+// TestLabExitCode checks the exit codes of lab runs. A run with an error is no measurement (exit code 1). With
+// --check, a mismatch of simulator and lab is like a claim that fails (3). A disturbance of a run is no failure.
 func TestLabExitCode(t *testing.T) {
 	of := plantest.LoadSource(t, registry(), plantest.NewSource("small.yaml", small), experiment.Options{})
 	run := func(goodput float64, attempts ...results.Attempt) []*results.Run {
@@ -60,14 +59,14 @@ func TestLabExitCode(t *testing.T) {
 			}
 		})
 	}
-	// A claim that fails in the simulator's part alone is no failure of the lab's run.
+	// A claim that fails in the simulator's part only is no failure of the lab's run.
 	o := &results.Outcome{World: experiment.Lab, Spec: of, Runs: run(40e6, good),
 		Counterpart: &results.Outcome{World: experiment.Sim, Spec: of, Runs: run(40e6),
 			Claims: []claim.Claim{{Verdict: claim.Fails}}}}
 	if got := exitCode(o, false, true); got != command.Done {
 		t.Errorf("a claim that fails in the simulator: exit code %d", got)
 	}
-	// What the machine disturbed is undecided: 4, unless another claim fails or the worlds differ.
+	// A claim that the machine disturbed is undecided: 4, unless another claim fails or the worlds differ.
 	o.Claims = []claim.Claim{{Verdict: claim.Holds}, {Verdict: claim.Undecided}}
 	if got := exitCode(o, false, true); got != command.Unjudged {
 		t.Errorf("a claim is undecided: exit code %d", got)
@@ -85,8 +84,8 @@ func TestLabExitCode(t *testing.T) {
 	}
 }
 
-// A data plane is told all that selects the experiment, and nothing else; options of the lab
-// are refused in the simulator.
+// TestLabArguments checks that a data plane gets the arguments that select the experiment, and no others. Options
+// of the lab are refused in the simulator.
 func TestLabArguments(t *testing.T) {
 	seed := uint64(7)
 	s := selection{"p4abc/fig5", changes{Set: []string{"duration=2s", "warmup=1s"}, Seed: &seed, Quick: true}}
@@ -119,7 +118,8 @@ func TestLabArguments(t *testing.T) {
 	}
 }
 
-// TestLabChangedFile: a data plane reads the experiment's file again: if that is another one by now, it does not begin.
+// TestLabChangedFile checks that a data plane, which reads the experiment's file again, does not start if the file
+// has changed.
 func TestLabChangedFile(t *testing.T) {
 	const text = `duration: 2s
 topology:

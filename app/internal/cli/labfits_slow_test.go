@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// The lab refuses experiments of the catalogue with the errors in testdata/labfits.txt, which docs/lab.md groups. A new
-// experiment need not be listed; with all that its errors say set, it must fit or name what is in the way.
+// TestCatalogueInTheLab checks that the lab refuses experiments of the catalogue with the errors in
+// testdata/labfits.txt, which docs/lab.md groups. A new experiment need not be listed. With all settings that its
+// errors name, it must fit or report the obstacle.
 func TestCatalogueInTheLab(t *testing.T) {
 	text, err := os.ReadFile("testdata/labfits.txt")
 	if err != nil {

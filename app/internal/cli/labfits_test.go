@@ -19,7 +19,7 @@ import (
 	"weir/worlds/lab/kernel"
 )
 
-// stock is a usual kernel: what the catalogue says of the lab must not depend on the machine.
+// stock returns a usual kernel: the catalogue's verdicts on the lab must not depend on the machine.
 func stock() *kernel.Kernel {
 	k := &kernel.Kernel{Release: "6.18.0", CPUs: 2, CongestionControls: []string{"reno", "bbr", "cubic"},
 		Tick: 4 * unit.Millisecond}
@@ -32,8 +32,8 @@ func stock() *kernel.Kernel {
 
 var divisor = regexp.MustCompile(`--set rates=/(\d+)`)
 
-// fits says whether an experiment of the catalogue runs in the lab, or else what is in the way, after as much as the
-// errors themselves say is set.
+// fits applies the settings that the errors of the lab name to an experiment of the catalogue. It returns these
+// settings, and the errors that are left.
 func fits(t *testing.T, name string, set []string) (with []string, left []string) {
 	t.Helper()
 	for range 4 {
@@ -73,7 +73,7 @@ func fits(t *testing.T, name string, set []string) (with []string, left []string
 	return set, append(left, "is still too large")
 }
 
-// reasons are what no scale changes, each once.
+// reasons returns the obstacles that no scale changes, each once.
 func reasons(text string) (all []string) {
 	seen := map[string]bool{}
 	for _, x := range []struct{ said, is string }{
@@ -108,8 +108,8 @@ func loadQuick(t *testing.T, name string, set []string) (*experiment.Spec, error
 	return plan.Load(r, src, experiment.Options{Quick: true, Set: set})
 }
 
-// labLine is what the lab says of an experiment: what it runs with, and what is in the way that no --set of these
-// changes.
+// labLine returns a line with the settings that an experiment needs to run in the lab, and the obstacles that no
+// --set of these changes.
 func labLine(t *testing.T, name string) string {
 	t.Helper()
 	set, left := fits(t, name, nil)
@@ -123,8 +123,8 @@ func labLine(t *testing.T, name string) string {
 	return text
 }
 
-// An experiment runs in the lab, or its errors say with what --set it does, and then it does; or what is in the way
-// that no scale changes. TestCatalogueInTheLab has all of them.
+// TestLabFits checks that an experiment runs in the lab, or that its errors name a --set with which it runs, or an
+// obstacle that no scale changes. TestCatalogueInTheLab has all of them.
 func TestLabFits(t *testing.T) {
 	for _, want := range []string{
 		"hpcc/lab:", "p4te/lab:", "p4abc/fig4:",

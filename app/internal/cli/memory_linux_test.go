@@ -14,8 +14,8 @@ import (
 	"weir/study/workers"
 )
 
-// TestRunsFitIntoMemory checks that as many runs at a time start as fit into memory, with a notice. One that cannot fit
-// is refused.
+// TestRunsFitIntoMemory checks that the number of concurrent runs is limited to those that fit into memory, with a
+// notice. A run that cannot fit is refused.
 func TestRunsFitIntoMemory(t *testing.T) {
 	const text = "duration: 1ms\nswitch: [forward]\ntopology: {star: {hosts: 4, rate: 100Gbps, delay: 1us}}\nrepeat: 8\n" +
 		"traffic: [{name: x, from: h0, to: h1, transport: udp, rate: 1Mbps, start: 0s, flows: 100000}]\n"
@@ -54,7 +54,7 @@ func TestRunsFitIntoMemory(t *testing.T) {
 	}
 }
 
-// TestReadMemory: a machine's memory is read as the kernel gives it.
+// TestReadMemory checks that a machine's memory is parsed from the kernel's format.
 func TestReadMemory(t *testing.T) {
 	if m := readMemory([]byte("MemTotal:  8000 kB\nMemFree: 1 kB\nMemAvailable:    4000 kB\n\n")); m.total != 8192000 ||
 		m.available != 4096000 {
@@ -62,8 +62,8 @@ func TestReadMemory(t *testing.T) {
 	}
 }
 
-// The command refuses what the machine cannot hold, before anything is written, takes fewer runs at a time if there
-// is little, and gives the same then.
+// TestRunInLittleMemory checks that weir run refuses an experiment that exceeds the machine's memory before it
+// writes a file. With little memory it executes fewer runs at a time, and gives the same results.
 func TestRunInLittleMemory(t *testing.T) {
 	file := write(t, "duration: 1ms\nswitch: [forward]\nrepeat: 4\nmeasure: [goodput]\n"+
 		"topology: {star: {hosts: 4, rate: 100Gbps, delay: 1us}}\n"+

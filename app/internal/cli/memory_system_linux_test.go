@@ -4,7 +4,7 @@ package cli
 
 import "testing"
 
-// TestThisMachine: the memory of this machine is read.
+// TestThisMachine checks that the memory of this machine is read.
 func TestThisMachine(t *testing.T) {
 	if m := thisMachine(); m.total < 1e8 || m.available <= 0 || m.available > m.total {
 		t.Error(m)

@@ -63,8 +63,8 @@ func TestResultsMerge(t *testing.T) {
 	}
 }
 
-// Wrong input is exit code 2, and nothing is written: no --into, a folder that is none, one that is a results folder
-// itself, an input that is not the same.
+// TestResultsMergeRefuses checks that wrong input gives exit code 2, and that nothing is written. The cases are a
+// missing --into, a folder without results, a target that is a results folder itself, and inputs that differ.
 func TestResultsMergeRefuses(t *testing.T) {
 	dir, a := t.TempDir(), ""
 	for name, text := range map[string]string{"kept.yaml": strings.Replace(fromFiles, "200ms", "5ms", 1),

@@ -16,7 +16,8 @@ import (
 	"weir/worlds/sim"
 )
 
-// BenchmarkMessages is what a message of a job costs: those of a ring, each of one packet, on rails of 128 GPUs.
+// BenchmarkMessages measures the cost of a message of a job: rings with messages of one packet, on rails of 128
+// GPUs.
 func BenchmarkMessages(b *testing.B) {
 	const ring = "job: {all_reduce: {size: 512KB, iterations: 2}}}]"
 	for name, x := range map[string]string{
@@ -45,11 +46,11 @@ func BenchmarkMessages(b *testing.B) {
 	}
 }
 
-// forgetful are ends of messages that are made of nothing that others have left.
+// forgetful makes the ends of messages without reuse of the ends of finished messages.
 type forgetful struct{ sim.MessageEndpointFactory }
 
-// What messages do is the same to the event, whether their ends are made of those of messages that are over or not:
-// also where these had packets trimmed, lost and sent again.
+// TestOldEnds checks that messages have the same results, to the event, whether or not their ends reuse those of
+// finished messages. This includes messages whose packets were trimmed, lost and retransmitted.
 func TestOldEnds(t *testing.T) {
 	const trims = "switch: [ecmp, trimming]\nswitches: {\"*\": {queues: 2}}\n"
 	const lossy = "switch: [ecmp, {shared_buffer: {size: 300KB}}, {ecn: {kmin: 20KB, kmax: 80KB}}, {telemetry: {}}]\n"

@@ -16,7 +16,7 @@ import (
 	"weir/study/experiment"
 )
 
-// blind is Reno that would heed queues, of which it forgets to ask.
+// blind is Reno that reacts to queues in telemetry, but does not request telemetry.
 type blind struct {
 	cc.Controller
 	stuck bool
@@ -36,7 +36,7 @@ func (b blind) Decision() cc.Decision {
 	return d
 }
 
-// hole is a program that drops whatever comes.
+// hole is a program that drops every packet.
 type hole struct{}
 
 func (hole) Name() string { return "hole" }
@@ -44,7 +44,7 @@ func (hole) Admit(*dataplane.Env, *packet.Packet) dataplane.Verdict {
 	return dataplane.Drop(dataplane.EarlyDrop)
 }
 
-// owned is Weir's registry with schemes that have a mistake.
+// owned returns Weir's registry with schemes that have a mistake.
 func owned() *experiment.Registry {
 	r := Registry()
 	mine := func(name string, stuck bool) cc.Scheme {
@@ -64,8 +64,9 @@ func owned() *experiment.Registry {
 	return r
 }
 
-// weir check finds what a controller reads and does not ask for, a timer that is always due, and a program that drops
-// everything; each in an experiment where it stands beside what has no mistake.
+// TestCheck_FindsMistakes checks that weir check finds three mistakes: a controller that reads telemetry without
+// asking for it, a timer that is always due, and a program that drops everything. It also checks a correct
+// experiment, and a sweep with correct and wrong schemes.
 func TestCheck_FindsMistakes(t *testing.T) {
 	for _, x := range []struct {
 		name, cc, programs, want string

@@ -17,7 +17,7 @@ import (
 	"weir/internal/testkit"
 )
 
-// cause is by what a controller was told when its allowance fell.
+// cause is the signal that made a controller's allowance fall.
 type cause int
 
 const (
@@ -27,15 +27,15 @@ const (
 	causes = 3
 )
 
-// witness stands between a loop and a controller and notes every fall, by 0.1 % or more, of
-// what the flow may send: the smaller of its rate and its window in a base RTT.
+// witness stands between a loop and a controller, and records each fall of the flow's allowance by 0.1 % or more.
+// The allowance is the smaller of its rate and its window in a base RTT.
 type witness struct {
 	cc.Controller
 	flow  cc.Flow
 	until unit.Time // it looks no longer
 	on    bool
 	first unit.Time // the first NACK
-	// Falls, and what they leave of the allowance, before the first NACK and since it.
+	// falls counts the reductions before the first NACK and since it; left is the allowance after them.
 	falls [2][causes]int
 	left  [2][causes]float64
 }
@@ -77,7 +77,7 @@ func (w *witness) OnNotice(now unit.Time, n cc.Notice) {
 	by := byEcho
 	if n.Kind == cc.NackNotice {
 		if by = byNack; w.on && w.first == 0 {
-			// What was on its way, and what waits before it, is answered by then.
+			// All packets in flight, and the queue before them, are answered by then.
 			w.first, w.until = now, now+w.flow.BaseRTT+waits*unit.TransmitTime(frame, slowed)
 		}
 	}
@@ -99,8 +99,8 @@ const (
 	waits  = 40 // packets, the switch's buffer
 )
 
-// reaction plays one congestion to one flow: it is alone on a path of 40 Gb/s and 20 µs,
-// of which another flow takes three quarters at 2 ms.
+// reaction plays one congestion to one flow. The flow is single on a path of 40 Gb/s and 20 µs, and another flow
+// takes three quarters of it from 2 ms on.
 func reaction(t *testing.T, s cc.Scheme, nacks string, given ...string) string {
 	t.Helper()
 	const begin, end = 2 * unit.Millisecond, 4 * unit.Millisecond
@@ -171,7 +171,7 @@ func reaction(t *testing.T, s cc.Scheme, nacks string, given ...string) string {
 		trimmed, b.Trimmed-trimmed, use, word)
 }
 
-// fell says what fell by which cause.
+// fell lists the falls by their cause.
 func fell(falls *[causes]int, left *[causes]float64) string {
 	var out []string
 	for i, name := range [...]string{"nack", "ecn", "ack"} {
@@ -197,19 +197,19 @@ const reactionsHead = "" +
 	"# lost:   packets trimmed in the first 0.5 ms, and in 1.5 ms after; use: of what is left, in these 1.5 ms\n" +
 	"# reacts: to the NACK and not again (once), again (twice), only otherwise, or not at all (ignores)\n"
 
-// Who reacts twice to one congestion, and who ignores NACKs: every controller that a sender
-// can have by itself, with each use of NACKs (BS'19 §5, "interplay of control loops"). The
-// table in testdata says:
+// TestControllers_ReactToNACKsAsRecorded compares the reaction of every standalone controller to one congestion
+// with the table in testdata, for each use of NACKs (BS'19 §5, "interplay of control loops"). The table shows which
+// controllers react twice and which ignore NACKs:
 //
-//   - None reduces by the notice alone (resend): those that only know losses, and BBR, go on
-//     trimming for as long as the congestion lasts; the others follow marks, delays or telemetry.
-//   - As a loss, a NACK reduces Reno, CUBIC, DCTCP and Swift; BBR's window follows what is in
-//     flight, but not its rate; DCQCN, TIMELY, HPCC and PowerTCP ignore losses and so
-//     react once, by their own signal. Where (2) stands, one congestion halves twice: the
-//     smoothed RTT that spaces reductions lags behind a queue that has just filled. Bolt, here without its
-//     switches, paces a window in a round trip: its rate falls as the queue makes that longer.
-//   - With supply everybody is down to what there is at the first NACK, in one reduction. Only
-//     TIMELY, to whom the queue that remains for a round trip is a gradient, goes below it.
+//   - No controller reduces its allowance because of the notice itself (resend). Controllers that only react to losses,
+//     and BBR, cause trimming for as long as the congestion lasts. The others follow marks, delays or telemetry.
+//   - As a loss, a NACK reduces Reno, CUBIC, DCTCP and Swift. BBR's window follows the data in flight, but its rate
+//     does not. DCQCN, TIMELY, HPCC and PowerTCP ignore losses and so react once, to their own signal. Where the table
+//     has (2), one congestion halves twice: the smoothed RTT that spaces reductions lags behind a queue that has just
+//     filled. Bolt, here without its switches, paces a window in a round trip: its rate falls as the queue makes that
+//     longer.
+//   - With supply, every controller is down to the available rate at the first NACK, in one reduction. Only TIMELY goes
+//     below it, because the queue that remains for a round trip looks like a gradient.
 func TestControllers_ReactToNACKsAsRecorded(t *testing.T) {
 	given := map[string][]string{
 		"timely": {"preset", "hpcc", "t_low", "30us", "t_high", "60us"},

@@ -165,9 +165,9 @@ func otherLists(r *experiment.Registry) []nameList {
 	}
 }
 
-// A list of names in an error has names of the registry, and counts those that it leaves out. Golden files have no
-// such lists, so that a new name changes none of them. Each kind of list is tested here once; lists of keys are tested
-// in study/experiment and worlds/switch.
+// TestListsOfNames checks that a list of names in an error has names of the registry, and counts the names that it
+// leaves out. Golden files have no such lists, so that a new name changes none of them. Each kind of list is tested
+// here once; study/experiment and worlds/switch test lists of keys.
 func TestListsOfNames(t *testing.T) {
 	r := Registry()
 	lists := registryLists(t, r)
@@ -185,7 +185,7 @@ func TestListsOfNames(t *testing.T) {
 	}
 }
 
-// TestListsOfCommands: the lists of names in errors of commands, as in TestListsOfNames.
+// TestListsOfCommands checks the lists of names in errors of commands, as in TestListsOfNames.
 func TestListsOfCommands(t *testing.T) {
 	r := Registry()
 	file := write(t, small)
@@ -237,7 +237,7 @@ func TestListsOfWords(t *testing.T) {
 	}
 }
 
-// dummyName is the name of a dummy. It is nearest to no other name, and a list that is sorted begins with it.
+// dummyName is the name of a dummy. It resembles no other name, and a sorted list begins with it.
 const dummyName = "aaaaaaaa_dummy"
 
 // dummyExport is an export without options.

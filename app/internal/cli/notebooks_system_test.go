@@ -17,8 +17,8 @@ import (
 	"weir/study/results"
 )
 
-// Each notebook does what it says with what its own commands have made, and prints the numbers that results have. A
-// program that is not installed is left out; .ci/system installs them.
+// TestNotebooks_PrintNumbersOfResults checks that each notebook runs on the results of its own commands, and prints
+// the numbers in these results. It skips a program that is not installed; .ci/system installs them.
 func TestNotebooks_PrintNumbersOfResults(t *testing.T) {
 	from, books, o := prepared(t)
 	queue, goodput := notebookNumbers(o)
@@ -77,7 +77,7 @@ func TestNotebooks_PrintNumbersOfResults(t *testing.T) {
 	}
 }
 
-// code are the cells of code, as one program.
+// code returns the code cells of a notebook as one program.
 func (n *notebook) code() string {
 	var b strings.Builder
 	for _, c := range n.Cells {
@@ -88,12 +88,12 @@ func (n *notebook) code() string {
 	return b.String()
 }
 
-// rounded is a number to three decimals, as SQL prints it.
+// rounded formats a number with three decimals, as SQL prints it.
 func rounded(v float64) string {
 	return strings.TrimRight(strings.TrimRight(fmt.Sprintf("%.3f", v), "0"), ".")
 }
 
-// notebookNumbers are by AQM the mean queue of all samples, in packets, and the long flows' goodput, in Mb/s.
+// notebookNumbers returns, by AQM, the mean queue of all samples in packets, and the long flows' goodput in Mb/s.
 func notebookNumbers(o *results.Outcome) (queue, goodput map[string]float64) {
 	queue, goodput = map[string]float64{}, map[string]float64{}
 	samples, runs := map[string]float64{}, map[string]float64{}

@@ -14,7 +14,7 @@ import (
 
 const notebooks = "../../../examples/notebooks"
 
-// notebook is what Jupyter keeps.
+// notebook is a notebook of Jupyter.
 type notebook struct {
 	Cells []struct {
 		Type    string   `json:"cell_type"`
@@ -24,7 +24,7 @@ type notebook struct {
 	} `json:"cells"`
 }
 
-// readNotebook reads one of the examples, which must not keep what somebody's run of it has printed.
+// readNotebook reads one of the examples, which must not contain outputs of an earlier run.
 func readNotebook(t *testing.T, name string) *notebook {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(notebooks, name))
@@ -43,7 +43,7 @@ func readNotebook(t *testing.T, name string) *notebook {
 	return n
 }
 
-// commands are those of weir that the text asks for, in its order.
+// commands returns the commands of weir in the text, in its order.
 func (n *notebook) commands() (all [][]string) {
 	for _, c := range n.Cells {
 		for _, line := range c.Source {
@@ -62,7 +62,7 @@ func TestNotebookCommands(t *testing.T) {
 	}
 }
 
-// prepared goes into a new folder and does what the notebooks' texts ask for. It gives where these are.
+// prepared changes to a new folder and runs the commands in the notebooks' texts. It returns the notebooks' folder.
 func prepared(t *testing.T) (from string, books map[string]*notebook, o *results.Outcome) {
 	t.Helper()
 	dir := t.TempDir()

@@ -6,7 +6,7 @@ import (
 	"weir/core/scheme"
 )
 
-// named are all schemes that an experiment can name, by kind and name.
+// named returns all schemes that an experiment can name, by kind and name.
 func named() map[string]scheme.Scheme {
 	all := map[string]scheme.Scheme{}
 	r := Registry()
@@ -34,7 +34,7 @@ func named() map[string]scheme.Scheme {
 	return all
 }
 
-// other is a value that is not the parameter's present one, "" if none is found.
+// other sets the parameter to a value that differs from the present one and returns it, or "" if it finds none.
 func other(p *scheme.Param) string {
 	now := p.Value()
 	var all []string
@@ -53,8 +53,8 @@ func other(p *scheme.Param) string {
 	return ""
 }
 
-// Every parameter is bound to a field of its own: what sets it changes no other, and its
-// value, as it is written, is read as the same.
+// TestParametersAreBound checks that every parameter is bound to its own field: setting it changes no other, and
+// its printed value is read back as the same value. Each parameter also needs a text and a source.
 func TestParametersAreBound(t *testing.T) {
 	schemes := named()
 	if len(schemes) < 40 {

@@ -27,8 +27,9 @@ func TestPlotFlags(t *testing.T) {
 	}
 }
 
-// weir plot makes figures of finished results: all of the experiment's, one of them changed, or one of its own, in
-// each format, with the numbers and scripts beside it; what is wrong has exit code 2 and says what is allowed.
+// TestPlot_WritesFiguresOfResults checks that weir plot draws figures of finished results: all plots of the
+// experiment, a changed one, or a new one. It writes each format, with the numbers and scripts next to the figure.
+// Wrong flags give exit code 2 and an error with the allowed values.
 func TestPlot_WritesFiguresOfResults(t *testing.T) {
 	out := t.TempDir()
 	text := strings.Replace(small, "sweep: {rate: [1Mbps, 5Mbps]}", "sweep: {rate: [1Mbps, 5Mbps], "+

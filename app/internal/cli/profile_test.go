@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestStartProfile_RunsOneAtATime: a profile is whole when it has been stopped, and there is one at a time.
+// TestStartProfile_RunsOneAtATime checks that a profile is complete after it was stopped, and that only one runs at
+// a time.
 func TestStartProfile_RunsOneAtATime(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "sim.pprof")
 	stop, err := startProfile(file)

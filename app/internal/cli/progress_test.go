@@ -11,8 +11,8 @@ import (
 	"weir/study/run"
 )
 
-// The line of progress says packet-hops, simulated time and what is left, and fits into a terminal however large
-// these are.
+// TestProgressLine checks that the line of progress has packet-hops, simulated time and the remaining time, and
+// fits into a terminal even with large numbers.
 func TestProgressLine(t *testing.T) {
 	for _, x := range []struct {
 		name    string
@@ -59,8 +59,8 @@ func TestProgressLine(t *testing.T) {
 	}
 }
 
-// On a wide terminal the line has room for what else there is to say; on a narrow one it ends before the edge, for a
-// line that goes on below it cannot be written over.
+// TestProgressWidth checks that the line of progress adds the workers on a wide terminal and ends before the edge
+// on a narrow one. A line that wraps could not be overwritten.
 func TestProgressWidth(t *testing.T) {
 	p := run.Progress{Runs: 2000, Done: 1500, Share: 0.75, PacketHops: 41_250_000, Time: unit.Second}
 	const also = "8 workers, 12 failed, 496 queued"

@@ -19,10 +19,13 @@ import (
 	"weir/study/plan"
 )
 
-// The quick variant of every experiment shows the figure that it is named after: each plot has points, and more than
-// one place on its axis if the whole sweep has; each claim means points that it has, and so do the paper's values.
-// Its resolved text, as results folders have it, is the same experiment: it has the same points, seeds, ids of runs and
-// resolved text. The same holds for one point with other seeds. Its plots can be drawn. Lists show its title and paper.
+// TestQuickVariants checks that the quick variant of every experiment shows the figure that it is named after. Each
+// plot has points, and several places on its axis if the whole sweep has; claims and the paper's values match
+// points.
+//
+// The resolved text, as results folders have it, is the same experiment: it has the same points, seeds, ids of runs
+// and resolved text. The same is true for one point with other seeds. Its plots can be drawn. Lists show its title
+// and paper.
 func TestQuickVariants(t *testing.T) {
 	var loaded, drawn atomic.Int64
 	t.Cleanup(func() { // when all subtests have ended
@@ -47,7 +50,8 @@ func TestQuickVariants(t *testing.T) {
 	})
 }
 
-// leftOut returns what a narrower variant of an experiment with the points whole cannot show.
+// leftOut returns the plots, claims and values of an experiment that its narrower variant cannot show. The argument
+// whole has the points of the experiment.
 func leftOut(whole [][]measure.Coordinate, quick *experiment.Spec) (missing []string) {
 	narrow := coordinates(quick)
 	for i, p := range quick.Plots() {
@@ -97,7 +101,7 @@ func places(points [][]measure.Coordinate, p plots.Plot, key string) int {
 	return len(values)
 }
 
-// unmeasured are all runs of an experiment as if they were finished, and nothing of them defined.
+// unmeasured returns all runs of an experiment as if they were finished with undefined values.
 func unmeasured(s *experiment.Spec) (runs []claim.FinishedRun) {
 	for _, r := range plan.ListRuns(s) {
 		runs = append(runs, claim.FinishedRun{Point: r.Point, Seed: r.Seed, Values: &measure.Values{}})
@@ -105,7 +109,7 @@ func unmeasured(s *experiment.Spec) (runs []claim.FinishedRun) {
 	return runs
 }
 
-// silent are the experiments without numbers of a paper, and why. A star stands for the rest of a name.
+// silent lists the experiments without numbers of a paper, with the reason. A star stands for the rest of a name.
 var silent = map[string]string{
 	"ai/all-*": "ours", "ai/faults": "ours", "ai/lockstep": "ours", "ai/storage": "ours", "ai/trimming": "ours",
 	"ai/two-jobs": "ours",
@@ -134,8 +138,8 @@ var silent = map[string]string{
 	"hpcc/short-paths": "ours", "hpcc/two-way*": "ours: the papers measure one direction",
 }
 
-// Every experiment has the numbers that its paper gives, or is listed with the reason why there are none; no reason is
-// out of date.
+// TestPaperValues checks that every experiment has the numbers of its paper, or an entry in silent with the reason.
+// It also checks that every entry matches an experiment.
 func TestPaperValues(t *testing.T) {
 	used := map[string]bool{}
 	for _, x := range catalogue() {
@@ -157,8 +161,8 @@ func TestPaperValues(t *testing.T) {
 	}
 }
 
-// What is left out is found: a plot's points, its axis, its lines, a claim's points and the other points that it
-// names, and the paper's numbers.
+// TestLeftOut checks that leftOut finds missing points, axes and lines of a plot, missing points of a claim and of
+// its references, and missing numbers of the paper.
 func TestLeftOut(t *testing.T) {
 	const text = `
 duration: 1s

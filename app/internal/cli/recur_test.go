@@ -37,7 +37,7 @@ const (
 	trimmed = "[ROUTE, trimming]\nswitches: {\"*\": {queues: 2}}"
 )
 
-// twice carries out a run with every iteration and with those that do not recur, and compares all that comes of it.
+// twice simulates a run with every iteration, and with the iterations that do not recur, and compares the results.
 func twice(t *testing.T, text string) *outcome.Repetition {
 	t.Helper()
 	s := plantest.LoadSource(t, Registry(), plantest.NewSource("x.yaml", text), experiment.Options{})
@@ -77,8 +77,8 @@ func twice(t *testing.T, text string) *outcome.Repetition {
 	return told[1]
 }
 
-// What iterations give is the same whether those that recur are carried out or not, under every transport, and over one
-// path or many.
+// TestIterationsRecur checks that results are the same whether recurring iterations are simulated or skipped, under
+// every transport, and over one path or many.
 func TestIterationsRecur(t *testing.T) {
 	for name, x := range map[string]struct{ programs, transport, job string }{
 		"hpcc":     {lossy, "transport: rdma, cc: {hpcc: {t: 12us}}", reduce},
@@ -115,8 +115,8 @@ func TestIterationsRecur(t *testing.T) {
 	}
 }
 
-// Where no iteration recurs, the word of the state that differs is named, or what else stands against it; and nothing
-// that comes of the run is another.
+// TestIterationsDiffer checks that the result has the reason why no iteration recurs: the first differing word of
+// the state, or another obstacle. The results of the run stay the same.
 func TestIterationsDiffer(t *testing.T) {
 	hpcc := "transport: rdma, cc: {hpcc: {t: 12us}}"
 	for name, x := range map[string]struct{ programs, more, transport, job, why string }{
@@ -166,8 +166,8 @@ func TestCheckIterations(t *testing.T) {
 	}
 }
 
-// Neither the warm-up, nor the run's end, nor what happens to links, nor other flows make what recurs another one: it
-// is as if each iteration had been carried out.
+// TestIterationsAmong checks that iterations recur alongside a warm-up, the run's end, link events and other flows,
+// with the results of a full simulation. Where they do not recur, the result has the reason.
 func TestIterationsAmong(t *testing.T) {
 	spray := "[spray, trimming]\nswitches: {\"*\": {queues: 2}}"
 	events := func(at ...string) string {
@@ -208,8 +208,8 @@ func TestIterationsAmong(t *testing.T) {
 	}
 }
 
-// An all-to-all has messages of each host to all others under way at once, and weir check counts on that: 867 MB were
-// measured for 128 GPUs under rdma; a ring has some of each host.
+// TestMessagesAtOnce checks that the memory estimate of weir check counts the messages of each host to all others
+// that an all-to-all has in flight at once. 128 GPUs took 867 MB under rdma. A ring has a few messages per host.
 func TestMessagesAtOnce(t *testing.T) {
 	memory := func(job string) float64 {
 		text := fmt.Sprintf(training, "[ecmp]", "", "transport: rdma, cc: dcqcn", job)
@@ -226,7 +226,7 @@ func TestMessagesAtOnce(t *testing.T) {
 	}
 }
 
-// hopsOf carries out the first run of a file, and gives it with its packet-hops.
+// hopsOf simulates the first run of a file, and returns it with its packet-hops.
 func hopsOf(t *testing.T, text string) (r *plan.Run, hops float64) {
 	t.Helper()
 	s := plantest.LoadSource(t, Registry(), plantest.NewSource("x.yaml", text), experiment.Options{})
@@ -239,8 +239,8 @@ func hopsOf(t *testing.T, text string) (r *plan.Run, hops float64) {
 	return r, float64(res.PacketHops)
 }
 
-// What weir check says of a job's packet-hops is within a quarter of what it has, whoever sends to whom: neighbours,
-// all to all, or groups in a hierarchy, of whose messages few leave a server.
+// TestEstimateOfJobs checks that the estimate of a job's packet-hops is within a quarter of the simulated number.
+// Jobs send to neighbours, to all, or in groups of a hierarchy, whose messages rarely cross servers.
 func TestEstimateOfJobs(t *testing.T) {
 	for name, job := range map[string]string{
 		"ring":       "{all_reduce: {size: 16MB}}",
@@ -263,8 +263,8 @@ func TestEstimateOfJobs(t *testing.T) {
 	}
 }
 
-// A job's messages are those that can begin within the run, whatever number of iterations its file says; and fewer
-// where they recur.
+// TestEstimateOfIterations checks that the estimate counts only messages that can begin within the run, for any
+// number of iterations in the file. It is smaller where iterations recur.
 func TestEstimateOfIterations(t *testing.T) {
 	for name, x := range map[string]struct{ job, more string }{
 		"computing": {"{all_reduce: {size: 1MB, iterations: 1000000, compute: 1ms}}", ""},
@@ -291,7 +291,8 @@ func TestEstimateOfIterations(t *testing.T) {
 	}
 }
 
-// TestCheckOfManyMessages: to read and to try a job takes no more memory where all its messages would begin at once.
+// TestCheckOfManyMessages checks that loading and trying a job takes no more memory if all its messages begin at
+// once.
 func TestCheckOfManyMessages(t *testing.T) {
 	text := fmt.Sprintf(training, "[ecmp, trimming]\nswitches: {\"*\": {queues: 2}}", "", "transport: uet",
 		"{all_to_all: {size: 1MB}}")
@@ -322,7 +323,8 @@ func TestDraws_RefuseAnewWithoutRecurringIterations(t *testing.T) {
 	}
 }
 
-// remembers are the programs whose state keeps iterations from recurring, and what of it differs from one to the next.
+// remembers lists the programs whose state keeps iterations from recurring, and the part of it that differs between
+// them.
 var remembers = map[string]string{
 	// averages, and rates of users
 	"abc": ".Meter.bits: ", "csfq": ".rates.rates[0].value: ", "fdpa": ".rates.rates[0].value: ",
@@ -335,8 +337,8 @@ var remembers = map[string]string{
 	"ncf":     "the network was never idle",
 }
 
-// chosen are the switches of programs that take the place of ecmp, or need options to recur. Tables are small: all of
-// their words are compared.
+// chosen has the switches of programs that replace ecmp, or need options to recur. Tables are small, because the
+// test compares all of their words.
 var chosen = map[string]string{
 	"ecmp": "switch: [ecmp]", "wecmp": "switch: [wecmp]", "spray": "switch: [spray]", "drill": "switch: [drill]",
 	"letflow":   "switch: [{letflow: {gap: 20us, cells: 256}}]",
@@ -349,8 +351,8 @@ var chosen = map[string]string{
 	"p4te": "addresses: hierarchical\nswitch: [{p4te: {detect: 1ms, flowlet_cells: 256, flows: 256}}]",
 }
 
-// TestLongCycleRecurs: with two probes of HULA in an iteration, estimates of utilisation outlast it, and paths recur
-// after several.
+// TestLongCycleRecurs checks that paths recur after several iterations if the estimates of utilisation outlast an
+// iteration, with two probes of HULA in each.
 func TestLongCycleRecurs(t *testing.T) {
 	told := twice(t, `duration: 1s
 topology: {leaf_spine: {leaves: 2, spines: 2, hosts: 2, rate: 100Gbps, delay: 500ns, buffer: 1MB}}
@@ -365,8 +367,9 @@ measure: [job]
 	}
 }
 
-// A job whose report gave a field of the program as the reason of no recurrence, under LetFlow and HULA. HULA's
-// estimates of utilisation reach over an iteration, and still differ after 10 of them.
+// TestBalancersRecur runs a job whose report gave a field of the program as the reason of no recurrence, under
+// LetFlow and HULA. Under HULA iterations do not recur: its estimates of utilisation outlast an iteration, and
+// still differ after 10 of them.
 func TestBalancersRecur(t *testing.T) {
 	for program, why := range map[string]string{"ecmp": "", "letflow": "", "drill": "", "spray": "", "wecmp": "",
 		"{hula: {probe: 200us, gap: 100us}}": "leaf0.ingressers[0].links[0].load: 120515."} {

@@ -11,7 +11,7 @@ import (
 	"weir/internal/testkit"
 )
 
-// TestDocsReference: docs/commands.md has every command, argument and flag as the program has them.
+// TestDocsReference checks that docs/commands.md has every command, argument and flag of the program.
 func TestDocsReference(t *testing.T) {
 	parser, err := newParser(Registry(), &commandLine{})
 	if err != nil {
@@ -42,7 +42,7 @@ func TestDocsReference(t *testing.T) {
 	testkit.Golden(t, "../../../../docs/commands.md", b.String())
 }
 
-// reference is the section of a command.
+// reference returns the section of a command.
 func reference(n *kong.Node) string {
 	var rows strings.Builder
 	row := func(name string, v *kong.Value) {
@@ -74,7 +74,7 @@ func reference(n *kong.Node) string {
 	return text
 }
 
-// cell is text in a table of Markdown.
+// cell escapes text for a table of Markdown.
 func cell(s string) string {
 	return strings.NewReplacer("|", `\|`, "<", "&lt;", "*", `\*`).Replace(s)
 }

@@ -17,7 +17,7 @@ import (
 	"weir/study/plan"
 )
 
-// edit applies pairs of old and new text, each of which must be there.
+// edit replaces old text with new text, for each pair. Each old text must occur.
 func edit(t *testing.T, text string, pairs []string) string {
 	t.Helper()
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -160,8 +160,9 @@ func wellFormed(t *testing.T, said string, written map[string]string) {
 	}
 }
 
-// Each entry of the list of bad input gets one message with file, line, column, excerpt and what is allowed. The exit
-// code is 2, and no file is written. A registry with other names besides changes nothing that the golden file has.
+// TestBadInput checks that each entry of the list of bad input gets one message with file, line, column, excerpt
+// and the allowed values. The exit code is 2, and no file is written. A registry with more names does not change
+// the golden file.
 func TestBadInput(t *testing.T) {
 	var texts, others testkit.ErrorTexts
 	more := withDummies()

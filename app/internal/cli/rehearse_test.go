@@ -21,9 +21,10 @@ import (
 	"weir/worlds/lab"
 )
 
-// The lab's data plane and hosts do with frames, on a machine that is never late, what the simulator does with packets:
-// every program, scheduler, controller and transport. Ties are settled otherwise by some picoseconds, so times may
-// differ a little, and at full queues who is dropped.
+// TestRehearsal_MatchesSimulatorForEachScheme checks that the lab's data plane and hosts treat frames as the
+// simulator treats packets, for every program, scheduler, controller and transport. The machine of the rehearsal is
+// never late. Both break ties differently by some picoseconds. So times may differ a little, and full queues may
+// drop other packets.
 func TestRehearsal_MatchesSimulatorForEachScheme(t *testing.T) {
 	r := Registry()
 	everyScheme(r, func(what, text string) {
@@ -38,10 +39,10 @@ func TestRehearsal_MatchesSimulatorForEachScheme(t *testing.T) {
 	})
 }
 
-// laterStart has a second pass before traffic starts. The meters of abc measure rates from the start of their switch,
-// which is the experiment's time 0 in the simulator and earlier in the lab: in the first milliseconds a rate is bytes
-// by hardly any time in one world, and by a second in the other. Then the worlds drop the same packets. Flows that lose
-// their last segments or a SYN, 2 to 11 of 13 by seed, wait for a timeout that is longer than the run.
+// laterStart adds a second before traffic starts. The meters of abc measure rates from the start of their switch,
+// which is the experiment's time 0 in the simulator and earlier in the lab. In the first milliseconds, one world
+// divides bytes by a tiny time, and the other by a second. With the delay, both worlds drop the same packets. Flows
+// that lose their last segments or a SYN, 2 to 11 of 13 by seed, wait for a timeout that is longer than the run.
 var laterStart = strings.NewReplacer("duration: 3ms", "duration: 1003ms", "start: 0s..100us", "start: 1s..1000100us",
 	"start: 0s..300us", "start: 1s..1000300us")
 
@@ -98,7 +99,8 @@ func rehearse(t *testing.T, r *experiment.Registry, text string) {
 		len(got.Unfinished), len(want.Unfinished), mean(fct), mean(wanted), drops(report.Drops), drops(want.Drops))
 }
 
-// replayHosts replays what hosts took and sent: hosts made anew do the same, each frame at its time.
+// replayHosts replays the frames that hosts received and sent. New hosts must send the same frames at the same
+// times.
 func replayHosts(t *testing.T, one *plan.Run, captured *lab.CaptureSummary, file string) {
 	t.Helper()
 	hosts, err := run.HostsConfig(one)
@@ -129,7 +131,7 @@ func mean(x []float64) (m float64) {
 	return m
 }
 
-// incast are eight senders at one port, whose switch makes NACKs, or writes telemetry.
+// incast has eight senders to one port, whose switch makes NACKs, or writes telemetry.
 const incast = `duration: 60ms
 warmup: 5ms
 topology: {star: {hosts: 9, rate: 1Gbps, delay: 20us, buffer: 60 packets}}
@@ -148,8 +150,8 @@ func TestSenders_ReportSameMeasuresInLabAndSimulator(t *testing.T) {
 		"{cwnd: {every: 1ms}}, {in_flight: {every: 1ms}}, {rate: {every: 1ms}}, timeouts, retransmissions"
 	const tcp, hpcc = "{tcp: {stack: weir, nacks: loss}}, cc: reno", "rdma, cc: {hpcc: {preset: simulator}}"
 	for _, x := range []struct{ name, text string }{
-		// A maxStage of 0: with stages one acknowledgement a microsecond later decides between additive and
-		// multiplicative increase, and the lab's hosts and the simulator's differ by that.
+		// HPCC has a maxStage of 0. With stages, an acknowledgement that is a microsecond late decides between additive
+		// and multiplicative increase, and the lab's hosts and the simulator's differ by that.
 		{"hpcc", fmt.Sprintf(incast, "{telemetry: {format: int-md}}", hpcc, hpcc, all)},
 		{"ncf", fmt.Sprintf(incast, "ncf", tcp, tcp, all+", {rtt: {every: 1ms}}, nacks")},
 		{"from a time on", fmt.Sprintf(incast, "ncf", tcp, tcp, "{reduction: {traffic: long, after: 20ms, of: all}}")},
@@ -178,10 +180,10 @@ func TestSenders_ReportSameMeasuresInLabAndSimulator(t *testing.T) {
 	}
 }
 
-// floors are differences too small to matter, by unit.
+// floors are differences that are too small to matter, by unit.
 var floors = map[string]float64{"packets": 3, "s": 2e-6, "bytes": 1500, "bit/s": 1e6, "": 0.02}
 
-// steered are two leaves and two spines of P4TE, which move flows between uplinks.
+// steered has two leaves and two spines of P4TE, which move flows between uplinks.
 const steered = `duration: 60ms
 topology: {leaf_spine: {leaves: 2, spines: 2, hosts: 3, rate: 100Mbps, delay: 50us, buffer: 60 packets}}
 addresses: hierarchical

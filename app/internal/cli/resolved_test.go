@@ -10,7 +10,7 @@ import (
 	"weir/study/plan"
 )
 
-// identities are the runs of an experiment in both worlds: points, seeds and ids.
+// identities lists the runs of an experiment in both worlds: points, seeds and ids.
 func identities(s *experiment.Spec) (all []string) {
 	for _, world := range []string{experiment.Sim, experiment.Lab} {
 		for _, r := range plan.ListRunsOn(s, world) {
@@ -20,7 +20,7 @@ func identities(s *experiment.Spec) (all []string) {
 	return all
 }
 
-// reloaded is what a spec's resolved text gives when it is loaded as that of a results folder is.
+// reloaded loads a spec's resolved text, like that of a results folder.
 func reloaded(t *testing.T, s *experiment.Spec) *experiment.Spec {
 	t.Helper()
 	inputs := s.Inputs()
@@ -39,7 +39,7 @@ func reloaded(t *testing.T, s *experiment.Spec) *experiment.Spec {
 	return r
 }
 
-// untried is a trial that builds nothing: that takes most of the time, and changes no id.
+// untried is a trial that builds no run: building takes most of the time, and changes no id.
 type untried struct{}
 
 func (untried) TryRun(*experiment.Point, bool) (samples, kept float64, err error) { return 0, 0, nil }
@@ -62,7 +62,7 @@ func lastPoint(quick *experiment.Spec) (s *experiment.Spec, ok bool) {
 	return s, err == nil
 }
 
-// sameResolved compares a spec with what its resolved text gives.
+// sameResolved compares a spec with its reloaded resolved text.
 func sameResolved(t *testing.T, what string, s *experiment.Spec) {
 	t.Helper()
 	resolved := reloaded(t, s)

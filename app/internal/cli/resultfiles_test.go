@@ -22,8 +22,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// kinds are short experiments which together have all that results of the simulator can have: series, distributions,
-// histograms, bins, PFC, drops, unfinished flows, claims, seeds by need, ratios, values that are not defined.
+// kinds are short experiments whose results contain, together, every part of the simulator's results: series,
+// distributions, histograms, bins, PFC, drops, unfinished flows, claims, seeds by need, ratios, undefined values.
 var kinds = map[string]string{
 	"tcp": `duration: 400ms
 repeat: 2
@@ -53,7 +53,7 @@ measure: [goodput]
 `,
 }
 
-// resultFolders carries the kinds out, one with a trace, and gives their folders by name.
+// resultFolders runs the experiments in kinds, one with a trace, and returns their folders by name.
 func resultFolders(t *testing.T) map[string]string {
 	t.Helper()
 	dir, folders := t.TempDir(), map[string]string{}
@@ -79,7 +79,7 @@ func resultFolders(t *testing.T) map[string]string {
 	return folders
 }
 
-// schemaOf compiles what weir schema NAME prints.
+// schemaOf compiles the output of weir schema NAME.
 func schemaOf(t *testing.T, name string) *jsonschema.Schema {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -101,8 +101,8 @@ func schemaOf(t *testing.T, name string) *jsonschema.Schema {
 	return s
 }
 
-// Every JSON file of results is as its schema says, and what is no longer of its type, or has a key too many or one too
-// few, is not.
+// TestResultSchemas checks that every JSON file of results conforms to its schema. A file with a value of another
+// type, an additional key or a missing key does not.
 func TestResultSchemas(t *testing.T) {
 	schemas, mutants := map[string]*jsonschema.Schema{}, 0
 	for _, name := range []string{"runs.json", "run.json", "origin.json", "host.json"} {
@@ -159,7 +159,7 @@ func TestResultSchemas(t *testing.T) {
 	}
 }
 
-// collect notes all keys of a document.
+// collect adds all keys of a document to the set.
 func collect(x any, keys map[string]bool) {
 	switch x := x.(type) {
 	case map[string]any:
@@ -180,11 +180,11 @@ type mutation struct {
 	apply, undo func()
 }
 
-// open are objects whose keys are names of the experiment's, so that one more is none too many and no one is missing.
+// open are objects whose keys are names of the experiment, so that additional and missing keys are allowed.
 var open = map[string]bool{"measures": true, "point": true, "drops": true}
 
-// mutate lists changes: another type in place of each value, of lists of the first only, a key that nothing has, and
-// each key of the whole gone that every file has.
+// mutate lists changes of a document: another type for each value (in lists only the first), an unknown key, and
+// the removal of each top-level key that every file has.
 func mutate(doc any) (all []mutation) {
 	top := doc.(map[string]any)
 	for _, k := range slices.Sorted(maps.Keys(top)) {
@@ -319,7 +319,7 @@ func TestParquetElsewhere(t *testing.T) {
 	}
 }
 
-// arrowRows reads a Parquet file with Apache Arrow's library, whose code and ours have nothing in common.
+// arrowRows reads a Parquet file with Apache Arrow's library, which shares no code with ours.
 func arrowRows(t *testing.T, path string) (names []string, rows [][]any) {
 	t.Helper()
 	f, err := file.OpenParquetFile(path, false)
@@ -374,7 +374,7 @@ func arrowColumn(r file.ColumnChunkReader, n int64) (values []any, levels []int1
 	return nil, nil, fmt.Errorf("a column of type %v", r.Type())
 }
 
-// batches reads until there are n rows.
+// batches reads until it has n rows.
 func batches[T any](n int64, read func(int64, []T, []int16, []int16) (int64, int, error),
 	value func(T) any) (values []any, levels []int16, err error) {
 	for int64(len(levels)) < n {

@@ -12,7 +12,7 @@ import (
 	"weir/internal/revision"
 )
 
-// ran carries out an experiment, and returns the results folder.
+// ran runs an experiment, and returns the results folder.
 func ran(t *testing.T, out string, args ...string) string {
 	t.Helper()
 	before, _ := filepath.Glob(filepath.Join(out, "*"))
@@ -160,7 +160,7 @@ func TestDiff_RefusesResultsWithoutCommonValues(t *testing.T) {
 	}
 }
 
-// answered has standard input say something.
+// answered makes standard input return a text.
 func answered(t *testing.T, text string) {
 	t.Helper()
 	r, w, err := os.Pipe()
@@ -209,7 +209,7 @@ func TestResultsRemove_AsksAndKeepsOtherFolders(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(mine, "spec.yaml")); err != nil {
 		t.Error(err)
 	}
-	// what is not weir's stays, be it behind a link
+	// files that are not weir's stay, even behind a link
 	os.WriteFile(filepath.Join(dir, "notes.txt"), nil, 0o644)
 	os.RemoveAll(filepath.Join(dir, "plots"))
 	os.Symlink(mine, filepath.Join(dir, "plots"))

@@ -7,8 +7,9 @@ import (
 	"weir/core/cc/cctest"
 )
 
-// Schemes that say that OnSend leaves the Decision as it is do so, with packets after pauses, losses and marks, too;
-// transports do not look. One that does not say so is found out, so that the check can fail.
+// TestKeepsOnSend checks that OnSend leaves the Decision unchanged in schemes that declare KeepsOnSend, because
+// transports do not compare it. Packets follow pauses, losses and marks, too. A scheme without the declaration
+// changes its Decision, so the check can fail.
 func TestKeepsOnSend(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	found := false

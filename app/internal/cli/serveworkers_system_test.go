@@ -36,7 +36,7 @@ import (
 // twenty is an experiment of twenty runs.
 var twenty = strings.Replace(small, "duration: 200ms", "duration: 200ms\nrepeat: 10", 1)
 
-// watchedSweep is weir serve with workers, and who looks at its page.
+// watchedSweep is weir serve with workers, and a client that reads its page.
 type watchedSweep struct {
 	t    *testing.T
 	out  string
@@ -87,7 +87,7 @@ func (r *heldReceiver) Receive(now unit.Time, p *packet.Packet) (reply bool) {
 	return r.Endpoint.Receive(now, p)
 }
 
-// watchSweeps starts weir serve with --workers and without cores of its own.
+// watchSweeps starts weir serve with --workers and without local workers.
 func watchSweeps(t *testing.T, file string) *watchedSweep {
 	t.Helper()
 	w := &watchedSweep{t: t, out: filepath.Join(t.TempDir(), "results")}
@@ -122,7 +122,7 @@ func watchSweeps(t *testing.T, file string) *watchedSweep {
 	return w
 }
 
-// worker has one join, as weir worker --join does. What it returns ends it.
+// worker starts a worker that joins, as weir worker --join does. The returned function ends it.
 func (w *watchedSweep) worker(name string, longest time.Duration) (end func()) {
 	w.t.Helper()
 	j, err := jetstream.ReadJoin(w.join)
@@ -146,7 +146,7 @@ func (w *watchedSweep) worker(name string, longest time.Duration) (end func()) {
 	return end
 }
 
-// ask asks for a page, or with a form changes something.
+// ask requests a page, or posts a form.
 func (w *watchedSweep) ask(path string, form url.Values) (body, location string) {
 	w.t.Helper()
 	method := http.MethodGet
@@ -196,8 +196,9 @@ func (w *watchedSweep) until(path string, texts ...string) (text string) {
 	return text
 }
 
-// What the page starts, workers carry out: it says how many are queued, who is there, what each has made, what failed,
-// and why there is no film; and the same workers take the next job.
+// TestServeWithWorkers checks that workers execute the runs that the page of weir serve starts. The page shows the
+// number of queued runs, the connected workers with their finished runs, failures, and why there is no film. The
+// same workers take the next job.
 func TestServeWithWorkers(t *testing.T) {
 	w := watchSweeps(t, write(t, twenty))
 	w.until("/jobs", "Workers on other machines join with weir worker --join "+quoteWord(w.join))
@@ -242,7 +243,7 @@ func TestServeWithWorkers(t *testing.T) {
 	w.until(run, "Repeat this run")
 	w.until(run[:strings.Index(run, "/runs/")], "Workers", "20 runs returned by workers", "first", "second")
 
-	// Another job: the workers that are there take it, but for the first, which goes.
+	// The remaining workers take the next job; the first worker leaves.
 	end()
 	w.until(start("duration", "21s"), "done after", "20 done", "second 1 0 20 ")
 }

@@ -58,7 +58,7 @@ func TestShowWarnings(t *testing.T) {
 	}
 }
 
-// TestShowMeasure checks what weir show prints of a measure: its options, with values and defaults.
+// TestShowMeasure checks that weir show prints the options of a measure, with values and defaults.
 func TestShowMeasure(t *testing.T) {
 	for name, want := range map[string][]string{
 		"goodput": {"measure goodput: new payload bits per second", "use: measure: [goodput], or with options, measure: " +

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestSecondSignal: a second signal ends the wait when it arrives more than together after the first. One that arrives
-// earlier belongs to the first, and without one the grace ends.
+// TestSecondSignal checks that a second signal ends the wait if it arrives longer than together after the first. An
+// earlier one belongs to the first, and without one the grace ends.
 func TestSecondSignal(t *testing.T) {
 	const wait = 800 * time.Millisecond
 	simple := grace{time: wait}

@@ -57,8 +57,9 @@ func TestSlurmFlags(t *testing.T) {
 	}
 }
 
-// Without Slurm, a folder is written, carried out task by task and collected; the result is that of weir run, and what
-// is missing is told meanwhile. A machine without Slurm says so when it is to follow a sweep.
+// TestExportTaskCollect checks that a sweep can be exported, run task by task and collected without Slurm, with the
+// results of weir run. A collection before the end reports the missing runs. A machine without Slurm refuses to
+// follow a sweep.
 func TestExportTaskCollect(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	file, dir := write(t, sweepOfTwo), t.TempDir()

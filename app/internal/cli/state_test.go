@@ -38,7 +38,7 @@ func surveyState(t *testing.T, text string) recurrence.Survey {
 	return r.SurveyState()
 }
 
-// stateForms are options with state of their own, beyond each scheme with its defaults.
+// stateForms are options with additional state, beyond each scheme with its defaults.
 var stateForms = map[string][2]string{
 	"letflow with failover": {"switch: [{letflow: {gap: 20us, failover: 50us}}]\nevents: [{at: 200us, " +
 		"link: [leaf0, spine1], down: true}]", overTCP},
@@ -63,9 +63,9 @@ var stateForms = map[string][2]string{
 	"a link with loss": {"switch: [ecmp]\nevents: [{at: 100us, link: [leaf0, spine0], rate: 300Mbps}]", overTCP},
 }
 
-// Each time in the state of any program, scheduler, controller or transport, and of hosts with a job, has a kind, and
-// all else can be compared, while packets are dropped, marked, paused for and sent again. Each type with a description
-// is part of some state.
+// TestStateIsDescribed checks that each time in the state of any program, scheduler, controller or transport, and
+// of hosts with a job, has a kind, and that all other state can be compared. Packets are dropped, marked, paused
+// and retransmitted meanwhile. Each type with a description is part of some state.
 func TestStateIsDescribed(t *testing.T) {
 	var mutex sync.Mutex
 	met := map[reflect.Type]bool{}
@@ -98,7 +98,7 @@ func TestStateIsDescribed(t *testing.T) {
 	}
 }
 
-// everyState calls check with specs that have all kinds of state together that a network can have.
+// everyState calls check with specs that together have all kinds of state of a network.
 func everyState(check func(what, text string)) {
 	everyScheme(Registry(), check)
 	for what, form := range stateForms {

@@ -44,8 +44,8 @@ measure: [goodput, {queue: {port: s->b}}]
 expect: [{id: some, says: some goodput, that: goodput.web > 1kbps}]
 `
 
-// weir run and weir report print tables in every form, with the columns, the order and the colours that are asked for;
-// JSON and CSV have the same bytes whatever standard output is.
+// TestTableFlags checks that weir run and weir report print tables in every form, with the requested columns, order
+// and colours. JSON and CSV have the same bytes for any standard output.
 func TestTableFlags(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "look.yaml")
@@ -127,7 +127,7 @@ func TestTableFlags(t *testing.T) {
 	}
 }
 
-// TestWideList: lists are as wide as the terminal, too.
+// TestWideList checks that lists are as wide as the terminal, too.
 func TestWideList(t *testing.T) {
 	lines := func(width int) int {
 		var out, errs bytes.Buffer

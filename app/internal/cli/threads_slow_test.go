@@ -11,8 +11,8 @@ import (
 	"weir/study/experiment"
 )
 
-// The quick variant of every experiment of the catalogue gives the same on three threads as on one. Those of jobs,
-// which have one thread in any case, are left out.
+// TestThreadsSameEverywhere checks that the quick variant of every experiment of the catalogue gives the same
+// results on three threads as on one. It skips experiments with jobs only, which run on one thread.
 func TestThreadsSameEverywhere(t *testing.T) {
 	r := Registry()
 	for _, e := range r.Experiments() {

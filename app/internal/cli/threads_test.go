@@ -12,8 +12,8 @@ import (
 	"weir/study/run"
 )
 
-// onThreads carries out a spec with one thread and with three, which must give the same byte for byte, and returns
-// how many packet-hops that were.
+// onThreads runs a spec on one thread and on three, which must give the same bytes, and returns the number of
+// packet-hops.
 func onThreads(t *testing.T, r *experiment.Registry, src *experiment.Source, o experiment.Options) (hops uint64) {
 	t.Helper()
 	var want []byte
@@ -41,7 +41,7 @@ func onThreads(t *testing.T, r *experiment.Registry, src *experiment.Source, o e
 	return hops
 }
 
-// threadsSpec is a network in which every scheme has something to do: many senders to one receiver, across leaves.
+// threadsSpec returns a network in which every scheme acts: many senders to one receiver, across leaves.
 func threadsSpec(switches, traffic, more string) string {
 	return fmt.Sprintf(`duration: 3ms
 topology: {leaf_spine: {leaves: 3, spines: 2, hosts: 2, rate: 1Gbps, delay: 2us, buffer: 60kB}}
@@ -54,11 +54,12 @@ measure: [fct, goodput, delay, drops, {queue: {switches: "*", every: 100us}}, ov
 `, switches, traffic, traffic, more)
 }
 
-// threadsForms are the schemes that need more than their name behind ecmp, and traffic that makes them work.
+// threadsForms are the schemes that need more than their name after ecmp, with traffic that makes them act.
 var threadsForms = map[string][2]string{
 	"program dualpi2": {`switches: {"*": {programs: [ecmp, dualpi2], queues: 2, scheduler: {deadline: {step: 1ms}}}}`,
 		overTCP},
-	// The sources' times, since ties decide who is dropped if each world probes at the derived ones.
+	// The sources' times. With derived times, both worlds probe at other instants, and ties decide which packet is
+	// dropped.
 	"program hula":      {"switch: [ecmp, {hula: {probe: 200us, gap: 100us}}]", overTCP},
 	"program conga":     {"switch: [ecmp, {conga: {gap: 500us, tau: 160us, age: 10ms}}]", overTCP},
 	"program loss":      {"switch: [ecmp, {loss: {probability: 1%}}]", overTCP},
@@ -85,8 +86,8 @@ var threadsForms = map[string][2]string{
 
 const overTCP = "transport: tcp"
 
-// everyScheme gives what it is called for every program, scheduler, controller and transport, and a spec in which it
-// has something to do.
+// everyScheme calls try for every program, scheduler, controller and transport, with its name and a spec in which
+// it acts.
 func everyScheme(r *experiment.Registry, try func(what, text string)) {
 	of := func(what, switches, traffic string) {
 		if form, own := threadsForms[what]; own {
@@ -113,7 +114,7 @@ func everyScheme(r *experiment.Registry, try func(what, text string)) {
 	}
 }
 
-// TestThreadsSame: every scheme gives the same on three threads as on one.
+// TestThreadsSame checks that every scheme gives the same results on three threads as on one.
 func TestThreadsSame(t *testing.T) {
 	r := Registry()
 	everyScheme(r, func(what, text string) {

@@ -53,7 +53,7 @@ func estimateTime(t *testing.T, r *experiment.Registry, e experiment.LibraryEntr
 	return roundUp(seconds*1000) / 1000
 }
 
-// timesLine is the line of an experiment in times.txt.
+// timesLine returns the line of an experiment in times.txt.
 func timesLine(name, digest string, seconds float64) string {
 	return fmt.Sprintf("%-26s  %s  %g\n", name, digest, seconds)
 }

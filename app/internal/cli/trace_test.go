@@ -36,7 +36,7 @@ func traces(folder string) []string {
 	return slices.DeleteFunc(names, func(name string) bool { return filepath.Ext(name) == results.TraceDigests })
 }
 
-// events are those that a trace has.
+// events returns the events of a trace.
 func events(t *testing.T, name string, args ...string) (lines []string) {
 	t.Helper()
 	code, text, stderr := weir(append([]string{"trace", name, "--events"}, args...)...)
@@ -130,7 +130,7 @@ func TestTraceRefuses(t *testing.T) {
 	data, _ := os.ReadFile(txt)
 	bad := filepath.Join(t.TempDir(), "bad.txt")
 	os.WriteFile(bad, []byte(strings.Replace(string(data), "transmit", "submit", 1)), 0o644)
-	// what its lines do not show, its digest does
+	// the digest detects changes that the remaining lines do not show
 	lines := strings.SplitAfter(string(data), "\n")
 	if err := os.WriteFile(txt, []byte(strings.Join(lines[:len(lines)/2], "")), 0o644); err != nil {
 		t.Fatal(err)

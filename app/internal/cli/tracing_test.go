@@ -137,7 +137,7 @@ func TestCheckSummary(t *testing.T) {
 	}
 }
 
-// TestNearestNames: a name that is not known is answered with the nearest, and not with all of them.
+// TestNearestNames checks that the error about an unknown name has the nearest names, and not all of them.
 func TestNearestNames(t *testing.T) {
 	for _, args := range []string{"run p4abc/fig55", "show p4abc/fog5", "check fig44", "report p4abc/fig55"} {
 		t.Run(args, func(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 	"weir/internal/command"
 )
 
-// Every transport can stand in a traffic with its parameters beside it: none of them is
-// called as a key of the traffic is.
+// TestTransportsInline checks that a traffic can name any transport with its parameters next to it: no parameter
+// has the name of a key of the traffic.
 func TestTransportsInline(t *testing.T) {
 	values := map[scheme.ValueKind]string{scheme.Rate: "1Mbps", scheme.Packets: "10 packets", scheme.Size: "10kB",
 		scheme.Duration: "1ms", scheme.Int: "1"}

@@ -11,8 +11,9 @@ import (
 	"weir/study/plan"
 )
 
-// Over the switch that trims, with packets on all paths, the other laws and transports work as well: HPCC++ on many
-// paths, Swift, DCQCN and NDP beside uet. Who is not trimmed may be dropped, and sends again.
+// TestOverTrimming checks that other transports and controllers also work over a trimming switch with packets on
+// all paths: HPCC++ on many paths, Swift, DCQCN and NDP next to uet. Packets that are not trimmable may be dropped,
+// and their senders retransmit them.
 func TestOverTrimming(t *testing.T) {
 	for name, x := range map[string]struct {
 		programs, traffic string

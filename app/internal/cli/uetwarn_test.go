@@ -9,8 +9,8 @@ import (
 	"weir/study/experiment"
 )
 
-// Where switches do not do what uet and ndp are made for, or times do not fit, it is said with the parameter; where all
-// fits, nothing is.
+// TestTrimmingWarnings checks that a warning names the parameter where switches lack a function that uet, ndp or
+// rdma need, or where times do not fit. A fitting configuration gives no warning.
 func TestTrimmingWarnings(t *testing.T) {
 	const (
 		trims = "switches: {\"*\": {queues: 2, programs: [ecmp, trimming]}}"

@@ -9,7 +9,7 @@ import (
 	"weir/internal/testkit/warntest"
 )
 
-// TestWarnings_FireAndStayQuiet: each kind of warning of a command fires in one case and is quiet in another.
+// TestWarnings_FireAndStayQuiet checks that each kind of warning of a command fires in one case and not in another.
 func TestWarnings_FireAndStayQuiet(t *testing.T) {
 	warntest.Run(t, []warntest.Row{
 		{ID: "lab-left", Issue: func(_ *testing.T, fires bool) []document.Warning {

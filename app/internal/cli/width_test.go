@@ -11,7 +11,7 @@ import (
 	"weir/study/report"
 )
 
-// TestListWidth: no list is wider than a terminal.
+// TestListWidth checks that no list is wider than a terminal.
 func TestListWidth(t *testing.T) {
 	for _, what := range []string{"experiments", "schemes", "measures", "workloads", "topologies"} {
 		t.Run(what, func(t *testing.T) {
@@ -28,7 +28,8 @@ func TestListWidth(t *testing.T) {
 	}
 }
 
-// TestShow_GuessesMisspeltNames: a name with a slip, of a scheme or without its room, is guessed.
+// TestShow_GuessesMisspeltNames checks that weir show suggests the right name for a misspelt scheme, or for an
+// experiment without its folder.
 func TestShow_GuessesMisspeltNames(t *testing.T) {
 	for name, want := range map[string]string{"cubik": `did you mean the scheme "cubic"?`,
 		"fig5": `did you mean "p4abc/fig5"?`, "p4abc/fgi5": `did you mean "p4abc/fig5"?`} {
@@ -42,8 +43,8 @@ func TestShow_GuessesMisspeltNames(t *testing.T) {
 	}
 }
 
-// Whatever a command prints is as wide as the terminal: nothing wider, and a wide one is used. Lines of one long word,
-// such as a path, cannot be broken.
+// TestCommandWidths checks that the output of each command is at most as wide as the terminal, and uses the width
+// of a wide one. Lines with a single long word, such as a path, cannot be broken.
 func TestCommandWidths(t *testing.T) {
 	file := write(t, strings.Replace(small, "sweep: {rate: [1Mbps, 5Mbps]}", "sweep: {rate: [1Mbps, 5Mbps], "+
 		"a_key_with_a_long_name: {a_value_with_a_long_name: {switch: [forward]}, another_one: {switch: [forward]}}}", 1))

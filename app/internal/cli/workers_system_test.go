@@ -9,7 +9,7 @@ import (
 	"weir/internal/command"
 )
 
-// TestSweepMetrics: a sweep with workers serves its metrics on loopback.
+// TestSweepMetrics checks that a sweep with workers serves its metrics on loopback.
 func TestSweepMetrics(t *testing.T) {
 	file := write(t, sweepOfTwo)
 	code, _, errs := weir("run", file, "--out", t.TempDir(), "--workers", "127.0.0.1:0", "--metrics", "127.0.0.1:0")

@@ -9,7 +9,8 @@ import (
 	"weir/core/cc/cctest"
 )
 
-// Whatever happens to a flow, the controller holds what cctest's model asks of every one.
+// TestAIMD_HoldsModelInvariants plays random events to the controller, and checks the invariants that cctest's
+// model requires of every controller.
 func TestAIMD_HoldsModelInvariants(t *testing.T) {
 	for seed := range uint64(20) {
 		x, err := cctest.BuildController(Scheme(), cctest.NewFlow(seed))
@@ -26,7 +27,7 @@ func TestAIMD_HoldsModelInvariants(t *testing.T) {
 	}
 }
 
-// A loss leaves the share that the file asks for.
+// TestAIMD_LossKeepsGivenShare checks that a loss leaves the share of the window that the parameter keep gives.
 func TestAIMD_LossKeepsGivenShare(t *testing.T) {
 	for given, want := range map[string]int{"50%": 10, "85%": 17} {
 		t.Run(given, func(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 	"weir/core/unit"
 )
 
-// Of packets that come at once for a slow port the first six (one on the wire, five waiting) are
-// safe, some of the next are lost, and the queue never grows beyond most.
+// TestEarly_DropsBetweenMinAndMax sends packets at once to a slow port. The first six (one on the wire, five
+// waiting) must survive, some of the next must be dropped, and the queue must stay within the maximum.
 func TestEarly_DropsBetweenMinAndMax(t *testing.T) {
 	s := dataplanetest.Setup{Ports: []dataplanetest.Port{{Rate: unit.LinkRate{Bits: unit.Tbps}},
 		{Rate: unit.LinkRate{Bits: unit.Mbps}}}}

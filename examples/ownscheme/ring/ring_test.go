@@ -7,7 +7,8 @@ import (
 	"weir/core/topology"
 )
 
-// Paths go round the shorter way: 4 switches apart at most of 8, and both hosts' links.
+// TestBuildRing_RoutesTheShorterWay checks that paths take the shorter way round: at most 4 of 8 switches apart,
+// plus both hosts' links.
 func TestBuildRing_RoutesTheShorterWay(t *testing.T) {
 	n := buildRing(8, 2, topology.Link{})
 	if len(n.Nodes) != 24 || len(n.Links) != 24 {

@@ -18,13 +18,13 @@ type byteOrder interface {
 	binary.AppendByteOrder
 }
 
-// file is a capture that a test writes, as draft-ietf-opsawg-pcapng has it.
+// file is a capture that a test writes in the format of draft-ietf-opsawg-pcapng.
 type file struct {
 	bytes.Buffer
 	order byteOrder
 }
 
-// begin writes a section header.
+// begin returns a file with a section header.
 func begin(order byteOrder) *file {
 	f := &file{order: order}
 	f.section()
@@ -52,12 +52,12 @@ func (f *file) option(code uint16, value []byte) []byte {
 	return bytes.Join([][]byte{f.u16(code), f.u16(uint16(len(value))), padded(value)}, nil)
 }
 
-// on describes an interface.
+// on writes the description of an interface.
 func (f *file) on(link uint16, snap uint32, options ...[]byte) {
 	f.block(1, f.u16(link), f.u16(0), f.u32(snap), bytes.Join(options, nil))
 }
 
-// frame is an enhanced packet of so many bytes, of which data is kept.
+// frame writes an enhanced packet block for a packet of the given length, with the captured data.
 func (f *file) frame(on int, stamp uint64, data []byte, length int) {
 	f.block(6, f.u32(uint32(on)), f.u32(uint32(stamp>>32)), f.u32(uint32(stamp)), f.u32(uint32(len(data))),
 		f.u32(uint32(length)), padded(data))
@@ -65,7 +65,7 @@ func (f *file) frame(on int, stamp uint64, data []byte, length int) {
 
 var msb, lsb = binary.BigEndian, binary.LittleEndian
 
-// v4 is an IPv4 packet without options, behind an Ethernet header (and VLAN tags).
+// v4 returns an IPv4 packet without options, behind an Ethernet header and optional VLAN tags.
 func v4(src, dst byte, proto byte, flags uint16, payload []byte, tags ...uint16) []byte {
 	b := make([]byte, 12, 64)
 	for _, tag := range tags {
@@ -78,7 +78,7 @@ func v4(src, dst byte, proto byte, flags uint16, payload []byte, tags ...uint16)
 	return append(b, payload...)
 }
 
-// v6 is an IPv6 packet; next are headers before the payload, the first of type proto.
+// v6 returns an IPv6 packet. The payload may begin with extension headers, the first of type proto.
 func v6(src, dst byte, proto byte, payload []byte) []byte {
 	b := append(make([]byte, 12, 64), 0x86, 0xdd, 0x60, 0, 0, 0)
 	b = append(msb.AppendUint16(b, uint16(len(payload))), proto, 64)
@@ -88,7 +88,7 @@ func v6(src, dst byte, proto byte, payload []byte) []byte {
 	return append(b, payload...)
 }
 
-// tcp is a segment.
+// tcp returns a segment with a payload of the given length.
 func tcp(from, to uint16, seq uint32, flags byte, payload int) []byte {
 	b := msb.AppendUint32(msb.AppendUint16(msb.AppendUint16(nil, from), to), seq)
 	b = append(msb.AppendUint32(b, 1), 5<<4, flags, 1, 0, 0, 0, 0, 0)
@@ -105,8 +105,9 @@ const (
 	began              = 1_700_000_000 * second // microseconds
 )
 
-// Time stamps count in units of if_tsresol from if_tsoffset, 1 us from 1970 without (draft-ietf-opsawg-pcapng §4.2):
-// picoseconds are exact. Sections have interfaces and byte orders of their own (there, too).
+// TestReadFrames_ReadsTimestampsExactly checks that timestamps count in units of if_tsresol from if_tsoffset, by
+// default 1 us from 1970 (draft-ietf-opsawg-pcapng §4.2). Picoseconds are exact. Each section has its own
+// interfaces and byte order (there, too).
 func TestReadFrames_ReadsTimestampsExactly(t *testing.T) {
 	f := begin(lsb)
 	f.on(1, 0)
@@ -146,7 +147,7 @@ func TestReadFrames_ReadsTimestampsExactly(t *testing.T) {
 	}
 }
 
-// pcapFile is a capture of the older format (draft-ietf-opsawg-pcap).
+// pcapFile returns a capture in the older format (draft-ietf-opsawg-pcap).
 func pcapFile(order byteOrder, magic uint32, part uint32) []byte {
 	b := order.AppendUint16(order.AppendUint16(order.AppendUint32(nil, magic), 2), 4)
 	for _, x := range []uint32{0, 0, 65535, 1, 1_700_000_000, part, 2, 3} {
@@ -180,7 +181,7 @@ func TestReadFrames_ReadsPcapOfBothOrders(t *testing.T) {
 	}
 }
 
-// What is wrong with a file is told with the block and its offset.
+// TestBadCaptures checks that an error in a file is reported with its block and offset.
 func TestBadCaptures(t *testing.T) {
 	good := begin(lsb)
 	good.on(1, 0)
@@ -232,11 +233,12 @@ func TestBadCaptures(t *testing.T) {
 	}
 }
 
-// left is what was left out, in words.
+// left lists the omitted packets, in words.
 func left(s *pcapflows.Source) string { return strings.Trim(fmt.Sprint(s.Omissions), "[]") }
 
-// Each IP packet is one, by its own length: whatever tags, fragments, padding and what was kept of it say. What is no
-// packet between two hosts is left out, and counted.
+// TestRead_TakesPacketsByIPLength checks that each IP packet counts once, with the length in its IP header, despite
+// VLAN tags, fragments, padding and truncation. Frames that are no packet between two hosts are left out, and
+// counted.
 func TestRead_TakesPacketsByIPLength(t *testing.T) {
 	f := begin(msb)
 	f.on(1, 0)
@@ -309,7 +311,7 @@ func exchange(packets ...[]byte) []byte {
 	return f.Bytes()
 }
 
-// up and down are segments of a connection, of its client and of its server.
+// up returns a segment of a connection from its client; down returns one from its server.
 func up(seq uint32, flags byte, payload int) []byte {
 	return v4(1, 2, 6, 0, tcp(4000, 80, seq, flags, payload))
 }
@@ -318,8 +320,8 @@ func down(seq uint32, flags byte, payload int) []byte {
 	return v4(2, 1, 6, 0, tcp(80, 4000, seq, flags, payload))
 }
 
-// A connection carries each byte once (RFC 9293), whatever segments it took: retransmissions, in part or whole,
-// segments out of order, numbers that wrap around, the numbers of SYN and FIN.
+// TestRead_CountsStreamBytesOnce checks that a connection carries each byte once (RFC 9293). There are partial and
+// full retransmissions, segments out of order, sequence numbers that wrap around, and the numbers of SYN and FIN.
 func TestRead_CountsStreamBytesOnce(t *testing.T) {
 	first := uint32(0xffffff00)
 	for name, c := range map[string]struct {
@@ -371,7 +373,8 @@ func TestRead_CountsStreamBytesOnce(t *testing.T) {
 	}
 }
 
-// FuzzRead_IsDeterministicAndValid reads any file without a panic, the same each time, and gives what a run can have.
+// FuzzRead_IsDeterministicAndValid checks that Read handles any file without a panic and with the same result each
+// time, and that the result is valid input for a run.
 func FuzzRead_IsDeterministicAndValid(f *testing.F) {
 	f.Add(exchange(up(5, syn, 0), up(6, ack, 100), down(1, ack, 20)), uint16(0), true)
 	f.Add(exchange(v4(1, 2, 17, 0x2000, make([]byte, 40)), v6(1, 2, 0, make([]byte, 32))), uint16(80), false)

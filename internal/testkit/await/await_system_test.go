@@ -80,7 +80,7 @@ func TestSignalAndFile(t *testing.T) {
 	}
 }
 
-// failure returns with what the body failed, for checks that must fail.
+// failure runs a body that must fail, and returns its messages.
 func failure(t *testing.T, body func(t testing.TB)) string {
 	t.Helper()
 	r := &failing{TB: t}
@@ -118,7 +118,7 @@ func TestExitBeforeTheEvent(t *testing.T) {
 	}
 }
 
-// The budget is that of the process's work, and a child's work counts.
+// TestWorkBudget checks that the budget limits the work of a process, and that a child's work counts.
 func TestWorkBudget(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux counts a process's work")
@@ -138,7 +138,7 @@ func TestWorkBudget(t *testing.T) {
 	}
 }
 
-// A process and what it started end with the test.
+// TestEndsWithTheTest checks that a process and its children end with the test.
 func TestEndsWithTheTest(t *testing.T) {
 	pid := 0
 	t.Run("inner", func(t *testing.T) {

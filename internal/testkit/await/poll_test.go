@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestPollShare checks how often poll looks at a condition: a look takes at most a tenth of the time, and a pause at
-// most 250 ms.
+// TestPollShare checks the rate at which poll checks a condition: a check takes at most a tenth of the time, and a
+// pause is at most 250 ms.
 func TestPollShare(t *testing.T) {
 	for _, x := range []struct {
 		look     time.Duration // what a look takes

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// attemptScript is what one attempt finds.
+// attemptScript has the findings of one attempt.
 type attemptScript struct {
 	wrong     string // a format; "": right
 	disturbed string
@@ -55,7 +55,7 @@ func TestVerdict_FailsOnRepeatedError(t *testing.T) {
 	}
 }
 
-// outcome makes attempts as Test does, and returns the verdict as a value.
+// outcome runs attempts as Test does, and returns the verdict as a value.
 func outcome(t *testing.T, attempt func(*Try)) (verdict, text string) {
 	v := decide(func() *Try {
 		try := &Try{TB: t}
@@ -82,8 +82,8 @@ func TestFatal_EndsOnlyTheAttempt(t *testing.T) {
 	}
 }
 
-// TestRunPart_CleansUpAtItsEnd: a part's cleanups run at its end, also if it is fatal for the attempt, and those before
-// it at the attempt's.
+// TestRunPart_CleansUpAtItsEnd checks that a part's cleanups run at its end, even if it is fatal for the attempt.
+// Cleanups that were registered before it run at the end of the attempt.
 func TestRunPart_CleansUpAtItsEnd(t *testing.T) {
 	var order []string
 	note := func(what string) func() { return func() { order = append(order, what) } }
@@ -112,7 +112,7 @@ func TestSkipReachesTheOuterTest(t *testing.T) {
 	}
 }
 
-// TestWaysByLine: the same line of Error is the same way, two lines are two.
+// TestWaysByLine checks that failures on the same line of Error count as the same failure, and on two lines as two.
 func TestWaysByLine(t *testing.T) {
 	n := 0
 	verdict, _ := outcome(t, func(try *Try) {
@@ -128,7 +128,7 @@ func TestWaysByLine(t *testing.T) {
 	}
 }
 
-// TestWaysByLineAndFormat: two lines are two ways, even with the same format.
+// TestWaysByLineAndFormat checks that failures on two lines count as two, even with the same format.
 func TestWaysByLineAndFormat(t *testing.T) {
 	n := 0
 	verdict, text := outcome(t, func(try *Try) {
@@ -150,7 +150,8 @@ func TestWaysByLineAndFormat(t *testing.T) {
 	}
 }
 
-// The checks of a helper are distinguished by the lines that call it, and by its own.
+// TestWaysByHelper checks that the failures of a helper are distinguished by the lines that call it, and by its own
+// line.
 func TestWaysByHelper(t *testing.T) {
 	inner := func(try *Try, second bool) {
 		try.Helper()
@@ -187,7 +188,7 @@ func TestWaysByHelper(t *testing.T) {
 	}
 }
 
-// TestCauseOfDisturbance: the last attempt's disturbances are the cause of a test without a verdict.
+// TestCauseOfDisturbance checks that a test without a verdict names the last attempt's disturbances as the cause.
 func TestCauseOfDisturbance(t *testing.T) {
 	_, text := outcome(t, func(try *Try) {
 		try.NoteDisturbed("a late thread", "a lost frame")
@@ -199,7 +200,7 @@ func TestCauseOfDisturbance(t *testing.T) {
 	}
 }
 
-// TestManyGoroutines: any goroutine may register cleanups and record findings, and no call is lost.
+// TestManyGoroutines checks that any goroutine may register cleanups and record findings, and that no call is lost.
 func TestManyGoroutines(t *testing.T) {
 	const count = 100
 	cleaned := 0
@@ -232,7 +233,8 @@ func TestPanicsReachTheTest(t *testing.T) {
 	Test(t, func(*Try) { panic("broken") })
 }
 
-// TestFatalInACleanup: a cleanup that fails is a finding of the attempt, and the other cleanups run all the same.
+// TestFatalInACleanup checks that a cleanup that fails is a finding of the attempt, and that the other cleanups
+// still run.
 func TestFatalInACleanup(t *testing.T) {
 	cleaned := 0
 	verdict, text := outcome(t, func(try *Try) {
@@ -244,7 +246,7 @@ func TestFatalInACleanup(t *testing.T) {
 	}
 }
 
-// The cause of an inconclusive test is one line, however long its findings are.
+// TestCauseIsOneLine checks that the cause of an inconclusive test is one line, even with long findings.
 func TestCauseIsOneLine(t *testing.T) {
 	try := &Try{findings: []finding{{"", "differs:\n\t/tmp/report.html\n"}}, disturbed: []string{"lost frames"}}
 	want := "4 attempts, the last disturbed by: lost frames; it found: differs: /tmp/report.html"

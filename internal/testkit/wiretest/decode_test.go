@@ -14,7 +14,7 @@ import (
 
 var rates = []int64{10e9, 25e9, 40e9, 50e9, 100e9, 200e9, 400e9, 800e9, 1600e9}
 
-// frames are some of each format, by what they are.
+// frames returns some frames of each format, by their names.
 func frames(t testing.TB) map[string][]byte {
 	t.Helper()
 	book := packet.NewBook()
@@ -56,8 +56,9 @@ func options(name string) wiretest.Options {
 	return o
 }
 
-// The decoder lets nothing pass: whatever bit of a frame behind the addresses of Ethernet is another, it is an error,
-// or shows in what the frame says. Only IPv6's flow label says nothing.
+// TestDecode_DetectsEachFlippedBit checks that each flipped bit behind the Ethernet addresses causes an error or a
+// difference in the decoded frame. The only exception is IPv6's flow label. Truncated frames and additional bytes
+// are errors, too.
 func TestDecode_DetectsEachFlippedBit(t *testing.T) {
 	for name, frame := range frames(t) {
 		t.Run(name, func(t *testing.T) {
@@ -88,7 +89,7 @@ func TestDecode_DetectsEachFlippedBit(t *testing.T) {
 	}
 }
 
-// FuzzDecode_GivesFrameOrError: the decoder takes anything without a panic.
+// FuzzDecode_GivesFrameOrError checks that the decoder accepts any input without a panic.
 func FuzzDecode_GivesFrameOrError(f *testing.F) {
 	for _, frame := range frames(f) {
 		f.Add(frame)

@@ -16,7 +16,7 @@ import (
 	"weir/study/run"
 )
 
-// accountsIn reads what a folder keeps of what happened.
+// accountsIn reads the accounts of executions that a folder keeps.
 func accountsIn(t *testing.T, dir string) []results.Execution {
 	t.Helper()
 	h, err := results.ReadHosts(dir)
@@ -26,7 +26,7 @@ func accountsIn(t *testing.T, dir string) []results.Execution {
 	return h.Executions
 }
 
-// named is the worker of that name.
+// named returns the worker with the given name.
 func named(e results.Execution, name string) results.Worker {
 	for _, w := range e.Workers {
 		if w.Name == name {
@@ -36,7 +36,8 @@ func named(e results.Execution, name string) results.Worker {
 	return results.Worker{}
 }
 
-// host.json and the report name those who took part, with what each made, who was refused, and who was wrong.
+// TestAccount_NamesWorkersAndRefusals checks that host.json and the report name the workers with their number of
+// runs, and the refused and excluded workers with the reasons.
 func TestAccount_NamesWorkersAndRefusals(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newParty(t)
@@ -109,7 +110,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// A run that fails is told with its last error.
+// TestAccountOfErrors checks that a failed run is listed with its last error.
 func TestAccountOfErrors(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := plantest.Load(t, registry(), strings.Replace(plantest.Small, "repeat: 2", "repeat: 1", 1)+plantest.SmallTraffic+
@@ -128,8 +129,8 @@ func TestAccountOfErrors(t *testing.T) {
 	})
 }
 
-// A sweep that was interrupted, or whose coordinator was killed, has what happened in each execution; one that goes on
-// without workers is told beside them.
+// TestAccountsGoOn checks that a sweep that was interrupted, or lost its coordinator, has an account of each
+// execution. This includes a second execution without workers.
 func TestAccountsGoOn(t *testing.T) {
 	s := sweepOf(t, 30)
 	for _, killed := range []bool{false, true} {
@@ -168,7 +169,7 @@ func TestAccountsGoOn(t *testing.T) {
 	}
 }
 
-// interrupted carries out some runs of a sweep.
+// interrupted executes some runs of a sweep.
 func interrupted(t *testing.T, p *party, s *experiment.Spec) *results.Outcome {
 	t.Helper()
 	o, _, err := p.execute(p.interruption(), s)
@@ -178,7 +179,8 @@ func interrupted(t *testing.T, p *party, s *experiment.Spec) *results.Outcome {
 	return o
 }
 
-// unend leaves of a sweep what a coordinator does that is killed: no word of its end, in the middle of a line.
+// unend changes the journal of a sweep to that of a killed coordinator: it ends in the middle of a line, without a
+// record of the end.
 func unend(t *testing.T, dir string) {
 	t.Helper()
 	name := filepath.Join(dir, "queue", "journal")
@@ -195,8 +197,8 @@ func unend(t *testing.T, dir string) {
 	}
 }
 
-// What comes when nobody waits for it any more, as what was held back of a new worker does when a sweep has been
-// interrupted, is made again, and counts then.
+// TestTooLateForAccount checks that a late result does not count if its task is over, as after an interruption. Its
+// run is repeated, and counts then.
 func TestTooLateForAccount(t *testing.T) {
 	j, err := openJournal(filepath.Join(t.TempDir(), "journal"), "")
 	if err != nil {
@@ -214,7 +216,8 @@ func TestTooLateForAccount(t *testing.T) {
 	}
 }
 
-// What the journal of a coordinator has that was killed when all was done is told by the next, which has nothing to do.
+// TestAccount_IncludesFinishedSweepOfKilledCoordinator checks that the next coordinator, which has no runs left to
+// execute, reports the journal of a coordinator that was killed at the end.
 func TestAccount_IncludesFinishedSweepOfKilledCoordinator(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := sweepOf(t, 30)
@@ -243,8 +246,8 @@ func TestAccount_IncludesFinishedSweepOfKilledCoordinator(t *testing.T) {
 	})
 }
 
-// TestJournal_RestoresWorkersAndTrust checks that the next coordinator knows who made each result and who is trusted,
-// and that addresses in an account have no passwords.
+// TestJournal_RestoresWorkersAndTrust checks that the next coordinator restores the worker of each result and the
+// trusted workers, and that addresses in an account have no passwords.
 func TestJournal_RestoresWorkersAndTrust(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "journal")
 	j, err := openJournal(name, "")

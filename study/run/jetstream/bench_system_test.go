@@ -11,8 +11,8 @@ import (
 	"weir/study/run"
 )
 
-// What the queue costs: 2,000 short runs by a server and 8 workers, and by 8 at a time without. The figure is how much
-// longer a run takes; the files are the same.
+// BenchmarkOverhead measures the cost of the queue. It executes 2,000 short runs with a server and 8 workers, and 8
+// at a time without them. The figure is the additional time per run, and both must write the same files.
 func BenchmarkOverhead(b *testing.B) {
 	const runs, workers = 2000, 8
 	s := sweepOf(b, runs)

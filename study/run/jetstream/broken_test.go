@@ -53,7 +53,7 @@ func broken(t *testing.T, coordinator bool) {
 	p.end()
 }
 
-// TestBrokenConnection: a connection that breaks for longer than every limit of patience loses no run.
+// TestBrokenConnection checks that a connection that breaks for longer than every limit of patience loses no run.
 func TestBrokenConnection(t *testing.T) {
 	runBubble(t, "of workers", func(t *testing.T) { broken(t, false) })
 	runBubble(t, "of the coordinator", func(t *testing.T) { broken(t, true) })

@@ -46,7 +46,7 @@ func admin(p *party, j *Join) (*nats.Conn, jetstream.JetStream) {
 	return conn, js
 }
 
-// streamStates describes streams by what no worker may change: when they were made, and their runs.
+// streamStates describes streams by the properties that no worker may change: their creation times and their runs.
 func streamStates(t testing.TB, js jetstream.JetStream, x sweep) string {
 	t.Helper()
 	var text string
@@ -76,8 +76,8 @@ func literal(x sweep, subject string, class int) string {
 	return strings.Replace(subject, "*", "nothing", 1)
 }
 
-// TestNoDeputies has a worker name subjects for answers on which it may not publish, in all that it may ask for:
-// neither the coordinator nor the server does there what the worker may not.
+// TestNoDeputies makes a worker name reply subjects on which it may not publish, in all of its requests. Neither
+// the coordinator nor the server may publish there on the worker's behalf.
 func TestNoDeputies(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := sweepOf(t, 6)
@@ -131,8 +131,9 @@ func TestNoDeputies(t *testing.T) {
 	})
 }
 
-// TestForgedAnnouncements checks that a worker takes announcements of the coordinator whose key its file to join with
-// has, each once and in their order, and without such a file of the first one who has signed one of the sweep.
+// TestForgedAnnouncements checks that a worker accepts announcements of the coordinator whose key is in its join
+// file, each once and in their order. Without such a file it accepts those of the first coordinator that has signed
+// one of the sweep.
 func TestForgedAnnouncements(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		n := newNetwork()
@@ -195,8 +196,8 @@ func TestForgedAnnouncements(t *testing.T) {
 	})
 }
 
-// TestCoordinator_BoundsFloodOfReports has a worker report in the names of thousands of others, with long names and
-// large reports: what the coordinator keeps is bounded, and the sweep goes on.
+// TestCoordinator_BoundsFloodOfReports makes a worker report in the names of thousands of others, with long names
+// and large reports. The coordinator's memory of them is bounded, and the sweep continues.
 func TestCoordinator_BoundsFloodOfReports(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := sweepOf(t, 6)

@@ -24,8 +24,9 @@ import (
 	"weir/internal/testkit/await"
 )
 
-// Beyond loopback connections are encrypted, and a worker knows the server by its certificate: without that, with
-// another or with another key it does not get in.
+// TestServer_EncryptsBeyondLoopback checks that connections beyond the loopback interface are encrypted, and that a
+// worker verifies the server's certificate. A connection without it, with another certificate or with another key
+// fails.
 func TestServer_EncryptsBeyondLoopback(t *testing.T) {
 	made := func() *stored {
 		s, err := newSecrets("192.0.2.1")
@@ -84,7 +85,7 @@ func TestServer_EncryptsBeyondLoopback(t *testing.T) {
 	}
 }
 
-// certificate is one for localhost, and who has signed it.
+// certificate returns a certificate for localhost, and its authority.
 func certificate(t *testing.T) (c tls.Certificate, authority string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -110,8 +111,7 @@ func (d *countingDialer) Dial(network, address string) (net.Conn, error) {
 	return net.Dial(network, address)
 }
 
-// TestForeignEncrypted: a URL of tls: is checked with the system's certificates (SSL_CERT_FILE), and there is no way
-// around.
+// TestForeignEncrypted checks that a tls: URL is always verified with the system's certificates (SSL_CERT_FILE).
 func TestForeignEncrypted(t *testing.T) {
 	const address, known = "WEIR_TEST_TLS", "WEIR_TEST_KNOWN"
 	if a := os.Getenv(address); a != "" {

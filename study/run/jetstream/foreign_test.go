@@ -21,7 +21,7 @@ import (
 	"weir/study/run"
 )
 
-// foreign starts a server that somebody else runs, and returns its URL.
+// foreign starts a server that is not Weir's, and returns its URL.
 func (n *network) foreign(t *testing.T, o *server.Options) string {
 	t.Helper()
 	o.DontListen = true
@@ -33,7 +33,7 @@ func (n *network) foreign(t *testing.T, o *server.Options) string {
 	return "nats://" + address
 }
 
-// startForeign starts a server that somebody else runs.
+// startForeign starts a server that is not Weir's.
 func startForeign(t *testing.T, o *server.Options) *server.Server {
 	t.Helper()
 	o.Host, o.Port, o.NoLog, o.NoSigs, o.StoreDir = "127.0.0.1", server.RANDOM_PORT, true, true, t.TempDir()
@@ -49,7 +49,7 @@ func startForeign(t *testing.T, o *server.Options) *server.Server {
 	return s
 }
 
-// pair is a key, its public part and its seed.
+// pair returns a key, its public part and its seed.
 func pair(t *testing.T, make func() (nkeys.KeyPair, error)) (nkeys.KeyPair, string, string) {
 	t.Helper()
 	k, err := make()
@@ -71,8 +71,8 @@ func private(t *testing.T, name, text string) string {
 	return name
 }
 
-// resolved starts a server as operators of NATS run them: accounts are JWTs, and users bring theirs. One of its two
-// accounts has JetStream. It returns the URL and the credentials of a user of each.
+// resolved starts a server as operators of NATS configure it: accounts are JWTs, and users present theirs. One of
+// its two accounts has JetStream. It returns the URL and the credentials of a user of each.
 func (n *network) resolved(t *testing.T, o *server.Options) (url, with, without string) {
 	t.Helper()
 	operator, operatorKey, _ := pair(t, nkeys.CreateOperator)
@@ -124,8 +124,9 @@ func (n *network) stores(t *testing.T, j *Join) (names []string) {
 	return names
 }
 
-// Servers that others run are used with credentials and with an nkey: same bytes, and nothing is left there. Two sweeps
-// at once share their workers. One that is interrupted leaves its queue there, and goes on with it.
+// TestForeignServer_GivesSameBytes checks sweeps over servers that are not Weir's, with credentials and with an
+// nkey. The bytes are the same, and the server is empty afterwards. Two concurrent sweeps share their workers. One
+// that is interrupted leaves its queue on the server, and continues with it.
 func TestForeignServer_GivesSameBytes(t *testing.T) {
 	runBubble(t, "credentials", func(t *testing.T) {
 		n := newNetwork()
@@ -140,7 +141,7 @@ func TestForeignServer_GivesSameBytes(t *testing.T) {
 	})
 }
 
-// tryForeign carries out two sweeps at once on a server, of which one is interrupted and goes on.
+// tryForeign executes two sweeps at once on a server. One of them is interrupted and continues.
 func tryForeign(t *testing.T, n *network, j *Join) {
 	var group sync.WaitGroup
 	workers, end := context.WithCancel(context.Background())
@@ -200,8 +201,8 @@ func tryForeign(t *testing.T, n *network, j *Join) {
 	}
 }
 
-// A server of others that cannot be used is an error at once that says why, of weir run and of a worker alike, without
-// passwords.
+// TestForeignRefused checks that an unusable external server is an immediate error with the reason, for weir run
+// and for a worker. The error has no passwords.
 func TestForeignRefused(t *testing.T) {
 	for name, want := range map[string]string{
 		"another cluster's":   "rejects the credentials in",
@@ -232,7 +233,7 @@ func TestForeignRefused(t *testing.T) {
 	}
 }
 
-// unusable starts a server that cannot be used, and returns how to join it.
+// unusable starts a server that cannot be used, and returns the way to join it.
 func (n *network) unusable(t *testing.T, why string) *Join {
 	cluster := func() (url, with, without string) { return n.resolved(t, &server.Options{JetStream: true}) }
 	keys := func() string {
@@ -264,7 +265,8 @@ func (n *network) unusable(t *testing.T, why string) *Join {
 	return &Join{Address: "http://me:sesame@127.0.0.1:1"}
 }
 
-// A worker whose file to join with is an old one ends, and says so: at its address there is another sweep now.
+// TestOldJoin checks that a worker with an outdated join file ends with an error, because another sweep uses its
+// address.
 func TestOldJoin(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		old, err := newSecrets("127.0.0.1")

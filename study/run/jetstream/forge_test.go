@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// Whoever knows the id of a worker can report in its name; nothing of the coordinator's own worker is compared. So no
-// worker is told of another's id, nor can guess it from what it is told.
+// TestIDsAreSecret checks that messages to a worker contain no other worker's id, and that it cannot be guessed
+// from them. Any process with the id of a worker can report in its name, and results of the coordinator's own
+// worker are not compared.
 func TestIDsAreSecret(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newParty(t)

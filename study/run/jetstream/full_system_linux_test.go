@@ -13,8 +13,8 @@ import (
 	"weir/internal/testkit/await"
 )
 
-// When the disk of the queue is full, or of the results, or of both, the coordinator says so and waits, and goes on
-// when there is space.
+// TestFullDisk fills the disk of the queue, of the results, or of both. The coordinator must report this and wait,
+// and continue when there is space.
 func TestFullDisk(t *testing.T) {
 	for name, parts := range map[string]struct {
 		queue, results bool
@@ -79,7 +79,7 @@ func fullDisk(t *testing.T, queue, kept bool, says string) {
 	t.Logf("%v; %q", c.Status(), p.notices.texts())
 }
 
-// fill writes a file until nothing more can be written to its disk.
+// fill writes a file until its disk is full.
 func fill(t *testing.T, name string) {
 	f, err := os.Create(name)
 	if err != nil {

@@ -14,7 +14,8 @@ import (
 	"weir/study/results"
 )
 
-// Workers give the same bytes as one machine, alone or beside the coordinator's own, and the queue is gone then.
+// TestSameBytes checks that workers give the same bytes as one machine, with or without the coordinator's own
+// workers, and that the queue is removed at the end.
 func TestSameBytes(t *testing.T) {
 	s := sweepOf(t, 20)
 	want := here(t, s)
@@ -44,8 +45,8 @@ func TestSameBytes(t *testing.T) {
 	}
 }
 
-// A run that is an error is tried by several workers, and is reported then with what one machine says; the others are
-// kept.
+// TestCoordinator_ReportsFailedRun checks that a failing run is tried by several workers, and is then reported with
+// the error of one of them. The other runs are kept.
 func TestCoordinator_ReportsFailedRun(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := plantest.Load(t, registry(), strings.Replace(plantest.Small, "repeat: 2", "repeat: 1", 1)+plantest.SmallTraffic+
@@ -63,8 +64,8 @@ func TestCoordinator_ReportsFailedRun(t *testing.T) {
 	})
 }
 
-// A worker that alters results is set aside, whenever it begins to; all that it has made is made again, also what was
-// kept before.
+// TestCoordinator_QuarantinesLyingWorker checks that a worker that alters results is excluded, no matter when it
+// starts. All of its results are repeated, including those that were kept before.
 func TestCoordinator_QuarantinesLyingWorker(t *testing.T) {
 	s := sweepOf(t, 60)
 	want := here(t, s)
@@ -110,7 +111,8 @@ func TestCoordinator_QuarantinesLyingWorker(t *testing.T) {
 	}
 }
 
-// What cannot be a run's result is found without comparing.
+// TestCoordinator_RejectsInvalidResults checks that data that cannot be a run's result is detected without a
+// comparison.
 func TestCoordinator_RejectsInvalidResults(t *testing.T) {
 	s := sweepOf(t, 10)
 	want := here(t, s)
@@ -139,8 +141,8 @@ func TestCoordinator_RejectsInvalidResults(t *testing.T) {
 	}
 }
 
-// TestCoordinator_RejectsOtherRevisions: a worker of another revision is refused by name, and one without the key is
-// not let in.
+// TestCoordinator_RejectsOtherRevisions checks that a worker of another revision is refused by name, and that a
+// worker without the key cannot connect.
 func TestCoordinator_RejectsOtherRevisions(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := sweepOf(t, 4)
@@ -168,7 +170,7 @@ func TestCoordinator_RejectsOtherRevisions(t *testing.T) {
 	})
 }
 
-// Ends of workers while runs go on lose nothing: another makes them.
+// TestWorkersGo checks that the sweep loses no run when workers end during runs: other workers repeat them.
 func TestWorkersGo(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := sweepOf(t, 30)
@@ -190,7 +192,8 @@ func TestWorkersGo(t *testing.T) {
 	})
 }
 
-// An interrupted coordinator keeps what it has, and the next one goes on with the same workers, at the same address.
+// TestCoordinator_ResumesAfterInterruption checks that an interrupted coordinator keeps its results, and that the
+// next one continues with the same workers, at the same address.
 func TestCoordinator_ResumesAfterInterruption(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := sweepOf(t, 30)

@@ -12,7 +12,7 @@ import (
 	"weir/internal/testkit"
 )
 
-// What is wrong with a file to join with is said with its place, and without what it has.
+// TestReadJoin checks that an error in a join file has its place, and does not show the secret.
 func TestReadJoin(t *testing.T) {
 	const secret = "SUAIBDPBAUTWCWBKIO6XHQNINK5FWJW4OHLXC3HQ2KFE4PEJUA44CNHTC4"
 	good := `{"address": "nats://10.0.0.1:4222", "key": "` + secret + `", "coordinator": "` + publicKey(secret) + `"}`
@@ -60,11 +60,11 @@ func TestReadJoin(t *testing.T) {
 	testkit.Golden(t, "join.txt", b.String())
 }
 
-// testDir is where tests begin.
+// testDir is the folder in which the tests start.
 var testDir, _ = os.Getwd()
 
-// What is read back is what was written, in a file of its owner's alone; nothing that is in a file makes the reader
-// panic, and an error has a place in the file and nothing of a key.
+// FuzzReadJoin checks that a join file is read back as it was written, with permissions for its owner only. No file
+// makes the reader panic, and an error has a place in the file.
 func FuzzReadJoin(f *testing.F) {
 	f.Add([]byte(`{"address": "nats://10.0.0.1:4222"}`))
 	f.Add([]byte(`{"address": "tls://a,nats://b:1", "certificate": "x"`))

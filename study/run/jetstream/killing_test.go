@@ -29,7 +29,7 @@ const (
 	settingsVariable = "WEIR_JETSTREAM_SETTINGS"
 )
 
-// settings are what a process of a sweep needs.
+// settings are the configuration of a process of a sweep.
 type settings struct {
 	Name    string // of a worker
 	Dir     string // of the results, or of the server's files
@@ -118,7 +118,7 @@ func (s *settings) coordinate(notice func(string)) error {
 	return err
 }
 
-// gated is a coordinator that hands its results over up to a number of runs that are kept in all.
+// gated is a coordinator that hands its results over until a given number of runs is kept.
 type gated struct {
 	*Coordinator
 	lock        sync.Mutex
@@ -150,7 +150,7 @@ func (g *gated) readLimits(r io.Reader) {
 	os.Exit(9)
 }
 
-// actor is a process of a sweep, which is killed and started again.
+// actor is a process of a sweep, which is killed and restarted.
 type actor struct {
 	t    *testing.T
 	role string
@@ -205,7 +205,7 @@ func files(dir string) int {
 	return len(all)
 }
 
-// drama is a sweep by processes of their own.
+// drama is a sweep whose parts are separate processes.
 type drama struct {
 	t           *testing.T
 	dir         string
@@ -253,8 +253,8 @@ func (x *drama) keepUpTo(runs int) {
 	x.coordinator.process.AwaitCondition(fmt.Sprintf("%d runs", runs), func() bool { return files(x.dir) >= runs })
 }
 
-// killAll kills each kind of process a number of times. Kill k of n comes when exactly k/(n+1) of the runs are kept, in
-// a random order of kinds.
+// killAll kills each kind of process a number of times. Kill k of n happens when exactly k/(n+1) of the runs are
+// kept, in a random order of kinds.
 func (x *drama) killAll(runs, kills int, draw *rand.Rand) {
 	x.t.Helper()
 	var victims []string

@@ -11,7 +11,7 @@ import (
 	"weir/study/run/remote"
 )
 
-// large is an experiment whose results do not fit into messages.
+// large returns an experiment whose results do not fit into messages.
 func large(t *testing.T) *experiment.Spec {
 	t.Helper()
 	s := plantest.Load(t, registry(), strings.Replace(plantest.Small, "repeat: 2", "repeat: 1", 1)+plantest.SmallTraffic+
@@ -25,7 +25,7 @@ func large(t *testing.T) *experiment.Spec {
 	return s
 }
 
-// resultHere returns a run's result as one machine gives it.
+// resultHere returns a run's result as one machine computes it.
 func resultHere(t *testing.T, s *experiment.Spec, id string) []byte {
 	t.Helper()
 	for name, data := range here(t, s) {
@@ -37,7 +37,7 @@ func resultHere(t *testing.T, s *experiment.Spec, id string) []byte {
 	return nil
 }
 
-// Results that do not fit into messages come by the store, with the same bytes.
+// TestLargeResults checks that results that do not fit into messages arrive over the store, with the same bytes.
 func TestLargeResults(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := large(t)
@@ -56,8 +56,8 @@ func TestLargeResults(t *testing.T) {
 	})
 }
 
-// What a worker reports may come to the coordinator twice, when the result has been taken out of the store, or may have
-// been lost with it: that is no lie. The run is made again, if it is not there.
+// TestReportedTwice checks that a report that arrives again after its result was taken from the store, or whose
+// result was lost, does not exclude the worker. A missing run is repeated.
 func TestReportedTwice(t *testing.T) {
 	s := large(t)
 	want := here(t, s)

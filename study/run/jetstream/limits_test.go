@@ -21,8 +21,8 @@ import (
 	"weir/study/run/remote"
 )
 
-// hoard is a program that takes 4 MB a packet and keeps it: no estimate knows of that. Where it has taken 240 MB it
-// goes on so slowly that there is time to find it.
+// hoard is a program that allocates 4 MB per packet and keeps it, which no estimate includes. After 240 MB it is so
+// slow that the worker has time to detect it.
 type hoard struct{ all [][]byte }
 
 func (*hoard) Name() string { return "hoard" }
@@ -33,7 +33,7 @@ func (h *hoard) Ingress(*dataplane.Env, *packet.Packet) dataplane.Verdict {
 	return dataplane.Accept
 }
 
-// sleeper is a program that takes 50 ms of the bubble's time for a packet.
+// sleeper is a program that takes 50 ms of the bubble's time per packet.
 type sleeper struct{}
 
 func (sleeper) Name() string { return "sleeper" }
@@ -57,15 +57,15 @@ func greedy() *experiment.Registry {
 	return r
 }
 
-// both is an experiment of a run with each of two programs.
+// both returns an experiment with a run for each of two programs.
 func both(t *testing.T, r *experiment.Registry, one, two string) *experiment.Spec {
 	return plantest.Load(t, r, strings.Replace(plantest.Small, "repeat: 2", "repeat: 1", 1)+plantest.SmallTraffic+
 		fmt.Sprintf("switch: [$x]\nsweep: {x: [%s, %s], rate: [1Mbps]}\nmeasure: [goodput]\n", one,
 			two), experiment.Options{})
 }
 
-// A run that takes more memory than was estimated is given up, and its error names the limit; one beside it, which is
-// given up with it or not, gives its result.
+// TestMemoryLimit checks that a run that takes more memory than was estimated is stopped, and that its error names
+// the limit. A concurrent run, which may be stopped with it, gives its result.
 func TestMemoryLimit(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := greedy()
@@ -87,8 +87,8 @@ func TestMemoryLimit(t *testing.T) {
 	})
 }
 
-// Runs that are given up because all together take too much are made again alone, and only who takes too much alone is
-// blamed.
+// TestLimits_BlameOnlyRunsTooLargeByThemselves checks that runs that are stopped because their sum is too large are
+// repeated one at a time, and that only a run that is too large by itself fails.
 func TestLimits_BlameOnlyRunsTooLargeByThemselves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		runtime.GC()
@@ -128,7 +128,8 @@ func TestLimits_BlameOnlyRunsTooLargeByThemselves(t *testing.T) {
 
 var garbage []byte
 
-// Garbage is none's: it is collected before a run is given up for it.
+// TestRunWithin_CollectsGarbageFirst checks that garbage counts for no run: it is collected before a run is
+// stopped.
 func TestRunWithin_CollectsGarbageFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		defer debug.SetGCPercent(debug.SetGCPercent(-1))
@@ -153,8 +154,8 @@ func TestRunWithin_CollectsGarbageFirst(t *testing.T) {
 	})
 }
 
-// TestTimeLimit: a run that takes longer than a worker gives it is reported with the limit, and the time of others does
-// not count.
+// TestTimeLimit checks that a run that takes longer than its worker's limit is reported with the limit, and that
+// the time of other runs does not count.
 func TestTimeLimit(t *testing.T) {
 	for longest, fails := range map[time.Duration]int{100 * time.Millisecond: 1, time.Hour: 0} {
 		runBubble(t, longest.String(), func(t *testing.T) {
@@ -174,8 +175,9 @@ func TestTimeLimit(t *testing.T) {
 	}
 }
 
-// A worker gives results, and takes inputs, of its limit and no byte more. An experiment that it cannot take is no
-// error of any run: it takes no part, says why, and others carry it out.
+// TestDiskLimit checks that a worker sends results and accepts inputs up to its limit and no byte more. A worker
+// that cannot accept an experiment reports the reason and takes no part, without an error of any run, and other
+// workers execute it.
 func TestDiskLimit(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := sweepOf(t, 2)
@@ -229,8 +231,8 @@ func TestDiskLimit(t *testing.T) {
 	})
 }
 
-// A run that fits no worker is told at once, also of workers that come later, and is carried out when one comes that
-// it fits: with exactly the memory that its class has.
+// TestCoordinator_ReportsUnfitRunOnce checks that a run that fits no worker is reported once, also when further
+// workers join. A worker with exactly the memory of the run's class executes it.
 func TestCoordinator_ReportsUnfitRunOnce(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := sweepOf(t, 2)
@@ -263,7 +265,8 @@ func TestCoordinator_ReportsUnfitRunOnce(t *testing.T) {
 	})
 }
 
-// TestSizeClass_FollowsMemory: workers take the largest class that fits them first, and each run only if it fits.
+// TestSizeClass_FollowsMemory checks that workers take the largest class that fits them first, and each run only if
+// it fits.
 func TestSizeClass_FollowsMemory(t *testing.T) {
 	for memory, want := range map[float64]int{0: 0, 1 << 20: 1, 1<<20 - 1: 0, 35e6: 6, 64 << 20: 7, 64<<20 - 1: 6,
 		1 << 60: sizeClasses - 1} {
@@ -284,8 +287,8 @@ func TestSizeClass_FollowsMemory(t *testing.T) {
 	}
 }
 
-// One worker's limits are no obstacle where another has none: it fails no run for them, and a check that it cannot make
-// is made by somebody else.
+// TestLimitsOfOne checks that one worker's limits do not fail a run that another worker can execute, and that
+// another worker makes its checks.
 func TestLimitsOfOne(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := sweepOf(t, 20)

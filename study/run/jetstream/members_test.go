@@ -7,7 +7,7 @@ import (
 	"weir/study/results"
 )
 
-// altered is a run that has one event more than there were.
+// altered returns a change that adds one event to a run's result.
 func altered(t *testing.T) func([]byte) []byte {
 	return func(data []byte) []byte {
 		r, err := results.ReadRun(data)
@@ -19,8 +19,8 @@ func altered(t *testing.T) func([]byte) []byte {
 	}
 }
 
-// Who joins by two names cannot vouch for himself: two workers of whom nothing is known are compared with the
-// coordinator, too.
+// TestTwoNames checks that a worker cannot confirm its own results under a second name: two unknown workers are
+// also compared with the coordinator.
 func TestTwoNames(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := sweepOf(t, 20)
@@ -42,7 +42,8 @@ func TestTwoNames(t *testing.T) {
 	})
 }
 
-// Nothing is taken of who has not said which program it is, nor of another program, which may be polite or not.
+// TestCoordinator_IgnoresStrangers checks that the coordinator ignores reports from a worker that has not
+// identified its program, and from one with another program that was refused.
 func TestCoordinator_IgnoresStrangers(t *testing.T) {
 	s := sweepOf(t, 6)
 	want := here(t, s)
@@ -81,7 +82,8 @@ func TestCoordinator_IgnoresStrangers(t *testing.T) {
 	}
 }
 
-// A run that takes longer than the coordinator's patience is not given to others, for its worker says that it goes on.
+// TestLongRun checks that a run that takes longer than the coordinator's patience is not given to other workers,
+// because its worker reports that it continues.
 func TestLongRun(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newParty(t)
@@ -97,7 +99,7 @@ func TestLongRun(t *testing.T) {
 	})
 }
 
-// TestDrawCheck_ChecksOneRunInFifty: one run in fifty is made again to be compared.
+// TestDrawCheck_ChecksOneRunInFifty checks that one run in fifty is repeated for a comparison.
 func TestDrawCheck_ChecksOneRunInFifty(t *testing.T) {
 	numbers, checked := 0, 0
 	next := func(n int) int { numbers++; return numbers % n }

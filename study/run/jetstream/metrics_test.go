@@ -13,7 +13,8 @@ import (
 	"github.com/prometheus/common/model"
 )
 
-// What is scraped can be parsed, has the sweep's figures, and all of it is in the docs and nothing else.
+// TestMetricsHandler_ExportsDocumentedFigures checks that the metrics can be parsed and have the sweep's figures,
+// and that docs/sweeps.md documents exactly these metrics.
 func TestMetricsHandler_ExportsDocumentedFigures(t *testing.T) {
 	status := Status{Workers: []WorkerStatus{{Name: "a", Jobs: 2, Done: 3}, {Name: `b"\n`, Jobs: 1, Gone: true, Done: 1},
 		{Name: "a", Jobs: 1, Done: 1}}, Queued: 7, Done: 4, Failed: 1, Checked: 2, Lost: 3, Duplicates: 5, Quarantined: 6,
@@ -80,7 +81,7 @@ func TestMetricsHandler_ExportsDocumentedFigures(t *testing.T) {
 	}
 }
 
-// FormatShort returns what fits on a line next to the progress.
+// TestFormatShort_SummarizesStatus checks the summary that fits on a line next to the progress.
 func TestFormatShort_SummarizesStatus(t *testing.T) {
 	for want, s := range map[string]Status{
 		"0 workers, 0 queued":           {},

@@ -45,7 +45,7 @@ func loadSweep(runs int) (*experiment.Spec, error) {
 	return plan.Load(registry(), plantest.NewSource("test.yaml", text), experiment.Options{})
 }
 
-// contents of a results folder: names and bytes, without what is the machine's and the queue's.
+// contents returns the files of a results folder by name, without data about the machine and the queue.
 func contents(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
@@ -76,7 +76,7 @@ var machineResults = struct {
 	files map[string]map[string]string
 }{files: map[string]map[string]string{}}
 
-// here returns what one machine gives: contents of its results folder, which callers must not change.
+// here returns the results of one machine: the contents of its results folder, which callers must not change.
 func here(t testing.TB, s *experiment.Spec) map[string]string {
 	t.Helper()
 	machineResults.Lock()
@@ -112,14 +112,14 @@ func (o *notices) has(part string) bool {
 	return slices.ContainsFunc(o.all, func(s string) bool { return strings.Contains(s, part) })
 }
 
-// texts are all notices until now.
+// texts returns all notices until now.
 func (o *notices) texts() []string {
 	o.lock.Lock()
 	defer o.lock.Unlock()
 	return slices.Clone(o.all)
 }
 
-// count is how many have this part.
+// count returns the number of notices that contain part.
 func (o *notices) count(part string) (n int) {
 	o.lock.Lock()
 	defer o.lock.Unlock()
@@ -180,9 +180,9 @@ func newTCPParty(t testing.TB) *party {
 	return p
 }
 
-// interruption is for the first execution of a sweep, which ends with it when some runs are done. Workers that wait
-// keep the rest from being made before: what a new worker makes is done all at once when another has made one of its
-// runs, too.
+// interruption returns a context for the first execution of a sweep, which ends when some runs are finished.
+// Workers that wait delay the other runs until then, because the results of a new worker count all at once when
+// another worker has repeated one of its runs.
 func (p *party) interruption() context.Context {
 	ctx, stop := context.WithCancel(p.t.Context())
 	p.halted, p.config.change = ctx.Done(), p.waits
@@ -195,7 +195,7 @@ func (p *party) interruption() context.Context {
 	return ctx
 }
 
-// waits is what a worker does with a result.
+// waits is a worker's change of a result that delays it.
 func (p *party) waits(data []byte) []byte {
 	if p.made.Add(1) > 10 {
 		halfSecond(p.halted)
@@ -216,7 +216,7 @@ func (p *party) end() {
 	p.group.Wait()
 }
 
-// worker adds one. What it returns ends it.
+// worker adds a worker. The returned function ends it.
 func (p *party) worker(w Worker, j *Join) context.CancelFunc {
 	ctx, stop := context.WithCancel(p.ctx)
 	w.OnNotice = p.notices.add
@@ -238,7 +238,7 @@ func (p *party) worker(w Worker, j *Join) context.CancelFunc {
 	return stop
 }
 
-// guests has workers come when there is a file to join with.
+// guests makes workers join when there is a join file.
 func (p *party) guests(come func(j *Join)) {
 	p.group.Go(func() {
 		select {
@@ -254,7 +254,7 @@ func (p *party) guests(come func(j *Join)) {
 	})
 }
 
-// execute carries out an experiment.
+// execute executes an experiment.
 func (p *party) execute(ctx context.Context, s *experiment.Spec) (*results.Outcome, *Coordinator, error) {
 	c := New(p.config)
 	o, err := run.Execute(ctx, s, run.Options{Dir: p.dir, Executable: executable, Runner: c, OnProgress: p.progress,
@@ -262,7 +262,7 @@ func (p *party) execute(ctx context.Context, s *experiment.Spec) (*results.Outco
 	return o, c, err
 }
 
-// same holds a folder against what one machine gives.
+// same compares a folder with the results of one machine.
 func (p *party) same(want map[string]string) {
 	p.t.Helper()
 	got := contents(p.t, p.dir)

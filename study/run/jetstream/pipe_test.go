@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// bufferedConn is the client's end of a connection within the process. As TCP does, it takes what the client writes at
-// once, and still delivers what the server wrote before it closed the connection. Its goroutines wait for conditions,
-// so that a bubble's clock can move. It needs no deadlines: an answer takes no time.
+// bufferedConn is the client's end of a connection within the process. Like TCP, it accepts the client's data at
+// once, and still delivers the server's data from before the close. Its goroutines wait for conditions, so that a
+// bubble's clock can advance. It needs no deadlines: an answer takes no time.
 type bufferedConn struct {
 	net.Conn
 	lock     sync.Mutex
@@ -29,7 +29,7 @@ func newBufferedConn(c net.Conn) *bufferedConn {
 	return b
 }
 
-// receive takes what the server writes.
+// receive reads the server's data.
 func (b *bufferedConn) receive() {
 	part := make([]byte, 32<<10)
 	for {
@@ -45,7 +45,7 @@ func (b *bufferedConn) receive() {
 	}
 }
 
-// send passes on what the client has written, and closes the connection after the last byte.
+// send passes the client's data on, and closes the connection after the last byte.
 func (b *bufferedConn) send() {
 	defer b.Conn.Close()
 	for {
@@ -99,7 +99,7 @@ func (b *bufferedConn) Close() error {
 	return nil
 }
 
-// cut ends the connection at once. What was on its way is lost.
+// cut ends the connection at once. Data in flight is lost.
 func (b *bufferedConn) cut() {
 	b.lock.Lock()
 	b.unsent.Reset()

@@ -11,7 +11,7 @@ import (
 	"weir/internal/revision"
 )
 
-// puppet is a worker that does as a test says.
+// puppet is a worker that a test controls.
 type puppet struct {
 	t     testing.TB
 	conn  *nats.Conn
@@ -43,7 +43,7 @@ func newPuppet(of *party, j *Join, name string) *puppet {
 	return p
 }
 
-// greet says hello, or goodbye.
+// greet announces the worker, or its departure.
 func (p *puppet) greet() {
 	for range 60 {
 		if _, err := p.conn.Request(p.about.Sweep.subject("hello"), encode(p.hello), time.Second); err == nil {
@@ -53,7 +53,7 @@ func (p *puppet) greet() {
 	p.t.Error("nobody answers")
 }
 
-// take takes a run, and says so. It waits for one.
+// take waits for a run, takes it, and reports that.
 func (p *puppet) take() (*job, *lease) {
 	for range 600 {
 		for _, class := range p.about.Classes {
@@ -71,19 +71,19 @@ func (p *puppet) take() (*job, *lease) {
 	return nil, nil
 }
 
-// nakWithDelay gives a message back, to be given to a worker after a while.
+// nakWithDelay returns a message to the queue, for redelivery after a delay.
 func nakWithDelay(m *lease, wait time.Duration) {
 	m.conn.Publish(m.subject, fmt.Appendf(nil, `-NAK {"delay": %d}`, wait.Nanoseconds()))
 }
 
-// say publishes something of the sweep.
+// say publishes a message of the sweep.
 func (p *puppet) say(of string, v any) {
 	p.conn.Publish(p.about.Sweep.subject(of), encode(v))
 	p.conn.Flush()
 }
 
-// leave waits until the coordinator has dealt with everything that the worker has said, and says goodbye: the
-// bubble's clock moves only when all wait.
+// leave waits until the coordinator has handled all messages of the worker, and announces its departure. The
+// bubble's clock advances only when all goroutines wait.
 func (p *puppet) leave() {
 	time.Sleep(200 * time.Millisecond)
 	p.hello.Bye = true
@@ -91,7 +91,7 @@ func (p *puppet) leave() {
 	p.conn.Close()
 }
 
-// vanish is the end of a worker that has a run in hand: it is gone, and the queue gives the run to others.
+// vanish ends a worker that has taken a run: the worker is gone, and the queue redelivers the run.
 func (p *puppet) vanish(m *lease) {
 	p.hello.Bye = true
 	p.greet()
@@ -100,7 +100,8 @@ func (p *puppet) vanish(m *lease) {
 	p.conn.Close()
 }
 
-// Workers that are lost with a run are no failure of it, up to five; with the sixth it is the run that ends them.
+// TestCoordinator_FailsRunAtSixthLoss checks that a run does not fail if up to five workers are lost during it. At
+// the sixth loss the run itself is the cause.
 func TestCoordinator_FailsRunAtSixthLoss(t *testing.T) {
 	s := sweepOf(t, 2)
 	for _, losses := range []int{5, 6} {
@@ -147,7 +148,7 @@ func TestCoordinator_FailsRunAtSixthLoss(t *testing.T) {
 	}
 }
 
-// Workers that are ended and give their run back have not lost it, however many they are.
+// TestGivenBack checks that workers that end and return their run do not count as losses, for any number of them.
 func TestGivenBack(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := sweepOf(t, 2)
@@ -168,7 +169,8 @@ func TestGivenBack(t *testing.T) {
 	})
 }
 
-// A worker that reports its limit of one run twice, while others could have more, is not asked a third time at once.
+// TestLimitReportedAgain checks that a worker that reports its limit for a run twice, while other workers may allow
+// more, does not get it a third time at once.
 func TestLimitReportedAgain(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newParty(t)
@@ -202,8 +204,9 @@ func TestLimitReportedAgain(t *testing.T) {
 	})
 }
 
-// The third error of a run that workers report ends it, with that, if it is a limit of theirs; two are tried again, and
-// forgotten when it is made. What the coordinator does not find itself is not believed.
+// TestCoordinator_FailsRunAtThirdError checks that the third error that workers report fails a run, with this
+// error, if it is a limit of theirs. After two errors the run is tried again, and the errors are discarded when it
+// succeeds. An error that the coordinator cannot reproduce excludes the worker.
 func TestCoordinator_FailsRunAtThirdError(t *testing.T) {
 	s := sweepOf(t, 2)
 	for name, x := range map[string]struct {

@@ -11,8 +11,8 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// TestIsRestarting checks which errors of a first connection let it be tried again: a server that is stopped at that
-// moment breaks off what it has accepted.
+// TestIsRestarting checks which errors of a first connection allow a retry: a server that is stopped at that moment
+// resets connections that it has accepted.
 func TestIsRestarting(t *testing.T) {
 	broken := func(err error) error {
 		return &net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", err)}

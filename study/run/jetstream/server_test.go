@@ -10,7 +10,8 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// TestReachableHost_RejectsEveryAddress: workers need an address that is this machine's for them, too.
+// TestReachableHost_RejectsEveryAddress checks that the server must listen at an address that workers on other
+// machines can use.
 func TestReachableHost_RejectsEveryAddress(t *testing.T) {
 	for listen, want := range map[string]string{"10.0.0.1:4222": "", "localhost:0": "", "[2001:db8::1]:1": "",
 		":4222": "every address", "0.0.0.0:4222": "every address", "[::]:4222": "every address",
@@ -23,8 +24,8 @@ func TestReachableHost_RejectsEveryAddress(t *testing.T) {
 	}
 }
 
-// TestWriteJoinFile_ChoosesPort: WriteJoinFile writes the file to join with before a sweep begins, and chooses the
-// port.
+// TestWriteJoinFile_ChoosesPort checks that WriteJoinFile writes the join file before a sweep begins, and chooses
+// the port.
 func TestWriteJoinFile_ChoosesPort(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "keys")
 	file, address, err := WriteJoinFile("127.0.0.1:0", dir)
@@ -50,8 +51,8 @@ func TestWriteJoinFile_ChoosesPort(t *testing.T) {
 	}
 }
 
-// TestCertificateIsKept: a server that workers reach from other machines has a certificate, and the same one after a
-// restart.
+// TestCertificateIsKept checks that a server that workers on other machines reach has a certificate, and the same
+// one after a restart.
 func TestCertificateIsKept(t *testing.T) {
 	dir := t.TempDir()
 	first, err := openSecrets(dir, "192.0.2.1")

@@ -9,8 +9,8 @@ import (
 	"weir/study/run"
 )
 
-// A server that has stopped its streams, as it does when it cannot write, is started again as soon as there is space,
-// and the sweep goes on with what is in the files.
+// TestServerStartsAgain checks that a server that has stopped its streams, as it does when it cannot write, is
+// restarted as soon as there is space. The sweep continues with the content of its files.
 func TestServerStartsAgain(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := sweepOf(t, 30)

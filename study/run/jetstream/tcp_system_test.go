@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// Workers that join by TCP, and the coordinator's own, give the same bytes as one machine.
+// TestOverTCP checks that workers that join by TCP, together with the coordinator's own, give the same bytes as one
+// machine.
 func TestOverTCP(t *testing.T) {
 	s := sweepOf(t, 40)
 	want := here(t, s)

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// A second coordinator of an experiment in one folder is refused: it would have the same queue. What it leaves of the
-// first one's is all.
+// TestTwoCoordinators checks that a second coordinator of an experiment in one folder is refused, because both
+// would share a queue. It leaves the first one's queue intact.
 func TestTwoCoordinators(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := sweepOf(t, 20)
@@ -35,7 +35,8 @@ func TestTwoCoordinators(t *testing.T) {
 	})
 }
 
-// Who is interrupted before the first run is handed over, or cannot begin, leaves what is there of an execution before.
+// TestInterruptedAtOnce checks that a coordinator that is interrupted before its first run, or cannot start, keeps
+// the remains of an earlier execution.
 func TestInterruptedAtOnce(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := sweepOf(t, 30)

@@ -15,7 +15,7 @@ import (
 	"weir/study/run"
 )
 
-// tracedSweep is a sweep whose traces may be so large.
+// tracedSweep returns a sweep with the given trace quota.
 func tracedSweep(t testing.TB, runs int, quota string) *experiment.Spec {
 	t.Helper()
 	return plantest.Load(t, registry(), strings.Replace(plantest.Small, "repeat: 2", fmt.Sprintf("repeat: %d", runs/2), 1)+
@@ -25,13 +25,13 @@ func tracedSweep(t testing.TB, runs int, quota string) *experiment.Spec {
 
 const quota = "trace_quota: 10 MB\n"
 
-// traced carries a sweep out by workers, with traces of ports.
+// traced executes a sweep on workers, with traces of ports.
 func (p *party) traced(ctx context.Context, s *experiment.Spec, ports ...string) (*results.Outcome, error) {
 	return run.Execute(ctx, s, run.Options{Dir: p.dir, Executable: executable, Runner: New(p.config), Trace: ports,
 		OnProgress: p.progress, OnNotice: p.notices.add})
 }
 
-// tracedHere is what one machine gives.
+// tracedHere returns the files that one machine writes.
 func tracedHere(t testing.TB, s *experiment.Spec, ports ...string) map[string]string {
 	t.Helper()
 	dir := t.TempDir()
@@ -42,8 +42,8 @@ func tracedHere(t testing.TB, s *experiment.Spec, ports ...string) map[string]st
 	return contents(t, dir)
 }
 
-// Where the experiment bounds traces workers leave them, with the bytes of one machine's; runs that are there without
-// one are made again for it; and what differs in the trace alone sets a worker aside.
+// TestTracesOfWorkers checks that workers return traces, with the bytes of one machine, if the experiment bounds
+// them. Finished runs without a trace are repeated for it. A difference in the trace alone excludes a worker.
 func TestTracesOfWorkers(t *testing.T) {
 	s := tracedSweep(t, 10, quota)
 	want := tracedHere(t, s, "s->c", "a*")
@@ -89,7 +89,8 @@ func TestTracesOfWorkers(t *testing.T) {
 	}
 }
 
-// A trace that is larger than its quota fails its run, at a worker as here; without a quota no worker is asked.
+// TestTracesAreBounded checks that a trace that is larger than its quota fails its run, on a worker as in this
+// process. Without a quota, traces on workers are refused.
 func TestTracesAreBounded(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		const says = "its trace is larger than the experiment's trace_quota, 1kB"
@@ -118,8 +119,8 @@ func TestTracesAreBounded(t *testing.T) {
 	})
 }
 
-// Who interrupts a sweep and wants traces of other ports then, or none, gets those: what the queue still has is of the
-// sweep before.
+// TestOtherTraces checks that an interrupted sweep can continue with traces of other ports, or without traces. The
+// content of the queue belongs to the earlier sweep.
 func TestOtherTraces(t *testing.T) {
 	s := tracedSweep(t, 20, quota)
 	for name, ports := range map[string][]string{"others": {"s->c"}, "none": nil} {

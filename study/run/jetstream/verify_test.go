@@ -13,7 +13,7 @@ import (
 	"weir/study/results"
 )
 
-// points is an experiment of many points with one run each.
+// points returns an experiment of many points with one run each.
 func points(t *testing.T) *experiment.Spec {
 	t.Helper()
 	return plantest.Load(t, registry(), "title: points\nduration: 20ms\ntopology: {hosts: [a, b], switches: [s], links: "+

@@ -70,8 +70,8 @@ func (p *party) finish(s *experiment.Spec, want map[string]string, again int) {
 	}
 }
 
-// TestFloodOfSubscriptions checks that the server bounds what a worker's connection may subscribe to, and ends a
-// connection that sends more.
+// TestFloodOfSubscriptions checks that the server limits the subscriptions of a worker's connection, and ends a
+// connection that exceeds the limit.
 func TestFloodOfSubscriptions(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := sweepOf(t, 2)

@@ -10,8 +10,8 @@ import (
 	"weir/study/results"
 )
 
-// TestJournalOnFullDisk checks that what a journal could not write because its disk was full is there when it could
-// again, and that no line is cut off.
+// TestJournalOnFullDisk checks that records that a journal could not write to a full disk are written when there is
+// space again, and that no line is cut off.
 func TestJournalOnFullDisk(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "journal")
 	j, err := OpenJournal(name, nil)
@@ -78,8 +78,8 @@ func TestJournalCutOff(t *testing.T) {
 	}
 }
 
-// TestAccounts_GroupWaitsAndBoundEvents checks that reasons of one wait stand together, that another wait begins after
-// it has ended, and that events are bounded.
+// TestAccounts_GroupWaitsAndBoundEvents checks that the reasons of one wait are grouped, that another wait begins
+// after it has ended, and that events are bounded.
 func TestAccounts_GroupWaitsAndBoundEvents(t *testing.T) {
 	var all accounts
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

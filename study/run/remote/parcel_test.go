@@ -18,7 +18,7 @@ func room() *experiment.Registry {
 	return plantest.NewRegistry(p4abc.Scheme(), "../../../papers/p4abc")
 }
 
-// sized is an experiment whose flows have sizes of a file.
+// sized is an experiment whose flows have sizes from a file.
 const sized = `title: drawn
 duration: 1ms
 topology: {star: {hosts: 2, rate: 1Gbps, delay: 1us}}

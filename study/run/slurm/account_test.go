@@ -16,7 +16,7 @@ import (
 	"weir/study/run"
 )
 
-// accounts are what a folder keeps of what happened.
+// accounts returns the accounts of executions that a folder keeps.
 func accounts(t *testing.T, dir string) []results.Execution {
 	t.Helper()
 	h, err := results.ReadHosts(dir)
@@ -26,7 +26,7 @@ func accounts(t *testing.T, dir string) []results.Execution {
 	return h.Executions
 }
 
-// logged carries out tasks of job 1, and leaves the logs that Slurm does.
+// logged executes tasks of job 1, and leaves the logs of Slurm.
 func logged(t *testing.T, dir string, tasks ...int) {
 	t.Helper()
 	f, err := OpenFolder(room(), dir)
@@ -45,7 +45,8 @@ func logged(t *testing.T, dir string, tasks ...int) {
 	}
 }
 
-// host.json has the jobs of each execution with their machines, what failed and what did not come.
+// TestRunner_RecordsJobsOfExecutions checks that host.json has the jobs of each execution with their machines, and
+// the failed and lost runs.
 func TestRunner_RecordsJobsOfExecutions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, into := newCluster(t), t.TempDir()
@@ -89,7 +90,7 @@ func TestRunner_RecordsJobsOfExecutions(t *testing.T) {
 	})
 }
 
-// An execution that was killed is told by the next one, without an end.
+// TestAccountOfKilled checks that the next execution reports a killed one, without an end.
 func TestAccountOfKilled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, into := newCluster(t), t.TempDir()
@@ -127,7 +128,7 @@ func TestAccountOfKilled(t *testing.T) {
 	})
 }
 
-// What is collected is told by job, with what is missing.
+// TestAccountOfCollected checks that collected runs are listed by job, with the number of missing runs.
 func TestAccountOfCollected(t *testing.T) {
 	f := exported(t, six, quick())
 	logged(t, f.Dir, 0, 1, 2)

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// tool writes a command that stands for one of Slurm's, first in the path.
+// tool writes a command that replaces one of Slurm's, first in the path.
 func tool(t *testing.T, dir, name, script string) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+script), 0o755); err != nil {
@@ -19,8 +19,8 @@ func tool(t *testing.T, dir, name, script string) {
 	}
 }
 
-// A command that is not there, or fails, is an error that says so in one line. A user's own views of the queue are not
-// Weir's.
+// TestCommands_ReportErrorsInOneLine checks that a command that is missing or fails is an error of one line. A
+// user's own filters of the queue (SQUEUE_STATES) do not affect Weir.
 func TestCommands_ReportErrorsInOneLine(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("PATH", dir+":/usr/bin:/bin")
@@ -42,8 +42,8 @@ func TestCommands_ReportErrorsInOneLine(t *testing.T) {
 	}
 }
 
-// The script is valid, and calls the copy of the program in its folder, or WEIR, for its task; elsewhere it says where
-// it is to be submitted.
+// TestScriptCalls checks that the script is valid, and calls the copy of the program in its folder, or WEIR, for
+// its task. In another folder it names the folder from which to submit it.
 func TestScriptCalls(t *testing.T) {
 	f := exported(t, six, quick())
 	if out, err := exec.Command("sh", "-n", filepath.Join(f.Dir, "sweep.sbatch")).CombinedOutput(); err != nil {

@@ -19,7 +19,7 @@ import (
 	"weir/study/run"
 )
 
-// carry carries out tasks of a folder as weir task does, and returns what they say.
+// carry executes tasks of a folder as weir task does, and returns their messages.
 func carry(t *testing.T, dir string, tasks ...int) string {
 	t.Helper()
 	f, err := OpenFolder(room(), dir)
@@ -35,7 +35,7 @@ func carry(t *testing.T, dir string, tasks ...int) string {
 	return strings.Join(said, "\n")
 }
 
-// collect gathers what a folder has into one for results.
+// collect gathers the results of a folder into one for results.
 func collect(t *testing.T, dir, into string, calls ...commands) (*results.Outcome, []string) {
 	t.Helper()
 	f, err := OpenFolder(room(), dir)
@@ -54,8 +54,8 @@ func collect(t *testing.T, dir, into string, calls ...commands) (*results.Outcom
 	return out, c.DescribeMissing(t.Context())
 }
 
-// Where there is no Slurm at all, tasks of a folder give what a local sweep does, and what is not there yet is missing,
-// with a reason and with what carries it out.
+// TestCollector_GathersTasksWithoutSlurm checks that tasks of a folder give the results of a local sweep on a
+// machine without Slurm. Runs without a result are missing, with a reason and the command that executes them.
 func TestCollector_GathersTasksWithoutSlurm(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	f, into := exported(t, six, quick()), t.TempDir()
@@ -95,7 +95,8 @@ func TestCollector_GathersTasksWithoutSlurm(t *testing.T) {
 	}
 }
 
-// Where there is a queue, tasks that wait or run are told from those that have ended.
+// TestCollectAsks checks that a collector with access to the queue distinguishes tasks that wait or run from those
+// that have ended.
 func TestCollectAsks(t *testing.T) {
 	f, c := exported(t, six, quick()), newCluster(t)
 	c.queue("12|4|RUNNING|None|"+f.Dir, "13|3|RUNNING|None|/tmp")
@@ -117,8 +118,8 @@ func TestCollectAsks(t *testing.T) {
 	}
 }
 
-// A run that fails is told, the others go on, and it is collected as a local sweep has it. When what failed succeeds,
-// nothing is left of that.
+// TestFailedRun checks that a failing run is reported, that the others continue, and that it is collected as in a
+// local sweep. A later success removes the record of the failure.
 func TestFailedRun(t *testing.T) {
 	f := exported(t, three, Options{Task: 1e12, Tasks: 1, Threads: 1})
 	if said := carry(t, f.Dir, 0); strings.Count(said, "is finished") != 2 ||
@@ -144,7 +145,7 @@ func TestFailedRun(t *testing.T) {
 	}
 }
 
-// Interrupted, a task keeps what is finished.
+// TestTaskInterrupted checks that an interrupted task keeps its finished runs.
 func TestTaskInterrupted(t *testing.T) {
 	f := exported(t, six, Options{Task: 1e12, Tasks: 1, Threads: 1})
 	ctx, stop := context.WithCancel(t.Context())
@@ -165,7 +166,8 @@ func TestTaskInterrupted(t *testing.T) {
 	}
 }
 
-// A folder that was changed, is another version's or is of another program is refused, and says why.
+// TestOpenRefuses checks that a folder that was changed, or belongs to another version or program, is refused with
+// the reason.
 func TestOpenRefuses(t *testing.T) {
 	change := func(name, from, to string) func(string) {
 		return func(dir string) {
@@ -244,7 +246,7 @@ func linkInputs(t *testing.T, dir, moved string) {
 	}
 }
 
-// What is written into is a folder of its own, with a path that Slurm can read.
+// TestExportRefuses checks that an export needs a new folder, with a path that Slurm can read.
 func TestExportRefuses(t *testing.T) {
 	s := plantest.Load(t, room(), six, experiment.Options{})
 	w := &run.Work{Spec: s, Executable: "e"}

@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// Whatever the runs take, each is in one task, arrays have all tasks one after the other, there are no more than
-// allowed, each is granted more than its largest run takes, and tasks of an array differ by no more than one run.
+// TestPartition_KeepsLimitsOfTasks checks tasks of random runs. Each run is in one task, arrays have all tasks in
+// sequence, and the number of tasks is within the limit. Each task gets more memory and time than its runs take,
+// and tasks of an array differ by at most one run.
 func TestPartition_KeepsLimitsOfTasks(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -59,7 +60,8 @@ func TestPartition_KeepsLimitsOfTasks(t *testing.T) {
 	}
 }
 
-// Short runs share a task of the asked length, and runs that need much memory are in an array of their own.
+// TestPartitionClasses checks that short runs share a task of the requested length, and that runs that need much
+// memory are in a separate array.
 func TestPartitionClasses(t *testing.T) {
 	var all []load
 	for i := range 100 {

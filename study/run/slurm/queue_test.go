@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// What squeue of Slurm 22.05 prints.
+// TestReadQueue checks that the output of squeue of Slurm 22.05 is parsed, and that lines without a task are
+// skipped.
 func TestReadQueue(t *testing.T) {
 	const out = `1|11|PENDING|JobHeldUser|/home/me/a|b c
 12|3|RUNNING|None|/tmp
@@ -68,7 +69,8 @@ func TestReadEnds(t *testing.T) {
 	}
 }
 
-// Whatever Slurm's commands print, what is read is within bounds, and what is written can be read.
+// FuzzReaders_StayWithinBounds checks that values read from any output of Slurm's commands are within bounds, and
+// that formatted indices can be read back.
 func FuzzReaders_StayWithinBounds(f *testing.F) {
 	f.Add("1|11|PENDING|None|/a|b\n")
 	f.Add("12_[4-6]|FAILED|1:0\n")
@@ -98,7 +100,8 @@ func FuzzReaders_StayWithinBounds(f *testing.F) {
 	})
 }
 
-// How tasks ended is asked of accounting or, where there is none, of the controller.
+// TestListEnds_FallsBackToController checks that the ends of tasks come from accounting or, without it, from the
+// controller.
 func TestListEnds_FallsBackToController(t *testing.T) {
 	c := newCluster(t)
 	all := commands(c.call)
@@ -116,7 +119,7 @@ func TestListEnds_FallsBackToController(t *testing.T) {
 	}
 }
 
-// TestNoSlurm: a command that this machine does not have is an error that names the way without it.
+// TestNoSlurm checks that a command that this machine lacks is an error that names the way without it.
 func TestNoSlurm(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	if _, err := commands(nil).listQueue(t.Context()); err == nil ||

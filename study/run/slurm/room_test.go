@@ -17,7 +17,7 @@ func room() *experiment.Registry {
 	return plantest.NewRegistry(p4abc.Scheme(), "../../../papers/p4abc")
 }
 
-// six are short runs at three points.
+// six has short runs at three points.
 const six = `duration: 100ms
 topology:
   hosts: [a, b]
@@ -42,7 +42,7 @@ repeat: 1
 measure: [goodput]
 `
 
-// quick are options for tasks of one run each.
+// quick returns options for tasks of one run each.
 func quick() Options { return Options{Task: 1e6, Tasks: 100, Threads: 1} }
 
 // exported writes a folder of an experiment, with a small file for the program.
@@ -58,7 +58,7 @@ func exported(t *testing.T, text string, o Options) *Folder {
 	return f
 }
 
-// small is a file that stands for the program.
+// small is a file in place of the program.
 func small(t *testing.T) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "program")
@@ -68,7 +68,7 @@ func small(t *testing.T) string {
 	return name
 }
 
-// local carries out an experiment here, and returns its folder.
+// local executes an experiment in this process, and returns its folder.
 func local(t *testing.T, text string) string {
 	t.Helper()
 	out, err := run.Execute(t.Context(), plantest.Load(t, room(), text, experiment.Options{}),
@@ -79,7 +79,7 @@ func local(t *testing.T, text string) string {
 	return out.Dir
 }
 
-// contents are the files of a folder but host.json.
+// contents returns the files of a folder without host.json.
 func contents(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}

@@ -21,7 +21,7 @@ import (
 	"weir/study/run"
 )
 
-// cluster stands for Slurm. What is submitted waits in its queue, and the test decides what becomes of it.
+// cluster replaces Slurm. Submitted jobs wait in its queue, and the test decides their fate.
 type cluster struct {
 	t *testing.T
 
@@ -37,14 +37,14 @@ func newCluster(t *testing.T) *cluster {
 	return &cluster{t: t, replaced: map[string]func() (string, error){}}
 }
 
-// replace has a command of Slurm print a text or fail.
+// replace makes a command of Slurm print a text or fail.
 func (c *cluster) replace(name, out string, err error) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
 	c.replaced[name] = func() (string, error) { return out, err }
 }
 
-// call is a command of the cluster.
+// call runs a command of the cluster.
 func (c *cluster) call(_ context.Context, dir, name string, args ...string) (string, error) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
@@ -79,7 +79,7 @@ func (c *cluster) accept(dir, script string) (string, error) {
 	return fmt.Sprintln(len(c.dirs)), nil
 }
 
-// jobs returns the folders of what was submitted.
+// jobs returns the folders of the submitted jobs.
 func (c *cluster) jobs() []string {
 	c.lock.Lock()
 	defer c.lock.Unlock()
@@ -108,7 +108,7 @@ func (c *cluster) finishAllButTwo(t *testing.T, finish func(dir string, task int
 	return lost
 }
 
-// queue sets which tasks wait or run.
+// queue sets the tasks that wait or run.
 func (c *cluster) queue(lines ...string) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
@@ -133,14 +133,14 @@ func (c *cluster) until(what string, holds func() bool) {
 	}
 }
 
-// execution is an execution on the cluster, and what it tells.
+// execution is an execution on the cluster, with its notices.
 type execution struct {
 	out     *results.Outcome
 	err     error
 	notices []string
 }
 
-// execute runs an experiment on the cluster. Meanwhile the function does what the cluster would do.
+// execute runs an experiment on the cluster. Meanwhile the function acts as the cluster.
 func (c *cluster) execute(ctx context.Context, text, into string, meanwhile func()) (x execution) {
 	t := c.t
 	t.Helper()
@@ -161,7 +161,7 @@ func (c *cluster) execute(ctx context.Context, text, into string, meanwhile func
 	return x
 }
 
-// sameAsLocal holds what a folder has against a local sweep: nothing of Slurm is left in it.
+// sameAsLocal compares a folder with a local sweep: it must contain no file of Slurm.
 func sameAsLocal(t *testing.T, text, dir string) {
 	t.Helper()
 	if a, b := contents(t, local(t, text)), contents(t, dir); !maps.Equal(a, b) {
@@ -169,7 +169,7 @@ func sameAsLocal(t *testing.T, text, dir string) {
 	}
 }
 
-// A sweep on a cluster leaves what a local one does.
+// TestRunner_MatchesLocalSweep checks that a sweep on a cluster writes the files of a local one.
 func TestRunner_MatchesLocalSweep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
@@ -185,8 +185,9 @@ func TestRunner_MatchesLocalSweep(t *testing.T) {
 	})
 }
 
-// An execution that is interrupted leaves its tasks to the queue. The next one follows those that it still has, takes
-// what they have given, and submits only the runs that are nowhere, or whose results are damaged.
+// TestRunnerGoesOn checks that an interrupted execution leaves its tasks in the queue. The next one follows those
+// that are still there, takes their results, and submits only the runs that are neither queued nor finished, or
+// whose results are damaged.
 func TestRunnerGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, into := newCluster(t), t.TempDir()
@@ -223,7 +224,8 @@ func TestRunnerGoesOn(t *testing.T) {
 	})
 }
 
-// A job whose number was lost, since the program was killed when it had submitted it, is known by its folder.
+// TestRunnerFindsJob checks that a job is found by its folder if its number was lost, because the program was
+// killed after the submission.
 func TestRunnerFindsJob(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, into := newCluster(t), t.TempDir()
@@ -242,7 +244,8 @@ func TestRunnerFindsJob(t *testing.T) {
 	})
 }
 
-// A job that sbatch says it has not submitted, since the controller answered too late, is followed all the same.
+// TestRunnerDoubts checks that a job is followed even if sbatch reports a failed submission, because the controller
+// answered too late.
 func TestRunnerDoubts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
@@ -262,8 +265,8 @@ func TestRunnerDoubts(t *testing.T) {
 	})
 }
 
-// The runs of a task that ends without them are missing, and what Slurm knows of its end is told. A run that fails is
-// told as it is of a local sweep. The same command submits both again.
+// TestRunnerLoses checks that the runs of a task that ends without them are missing, with Slurm's reason for its
+// end. A failing run is reported as in a local sweep. The same command submits both again.
 func TestRunnerLoses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, into := newCluster(t), t.TempDir()
@@ -291,7 +294,7 @@ func TestRunnerLoses(t *testing.T) {
 	})
 }
 
-// Tasks that are still in the queue when all their runs are there have nothing to do, and are cancelled.
+// TestRunnerCancels checks that tasks that are still in the queue when all their runs are finished are cancelled.
 func TestRunnerCancels(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
@@ -303,7 +306,8 @@ func TestRunnerCancels(t *testing.T) {
 	})
 }
 
-// What Slurm refuses, and a machine without it, is an error at once, and leaves nothing behind.
+// TestRunnerErrors checks that a refusal by Slurm, or a machine without it, is an immediate error that leaves no
+// files.
 func TestRunnerErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, into := newCluster(t), t.TempDir()
@@ -346,7 +350,8 @@ func TestRunnerErrors(t *testing.T) {
 	})
 }
 
-// Seeds that the data asks for are submitted as they are wanted, and chosen as they are on one machine.
+// TestRunnerSeedsByNeed checks that seeds by need are submitted when they are needed, and are the same as on one
+// machine.
 func TestRunnerSeedsByNeed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const need = `duration: 100ms

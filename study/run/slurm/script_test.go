@@ -8,7 +8,8 @@ import (
 	"weir/internal/testkit"
 )
 
-// The script of a sweep, and of one with options that replace what is estimated.
+// TestRenderScript_MatchesGoldenFiles compares the scripts of two sweeps with golden files: one with estimates, and
+// one with options that replace them.
 func TestRenderScript_MatchesGoldenFiles(t *testing.T) {
 	o := quick()
 	for _, c := range []struct {

@@ -85,8 +85,8 @@ func TestParseReport_ReadsIntervals(t *testing.T) {
 	}
 }
 
-// FuzzParseReport_PartsStayWithinTotal checks that for any report its parts are at most the total, and no value is
-// below 0.
+// FuzzParseReport_PartsStayWithinTotal checks that the parts of any report are at most the total, and that no value
+// is below 0.
 func FuzzParseReport_PartsStayWithinTotal(f *testing.F) {
 	f.Add([]byte(ofServer), int64(50*unit.Millisecond), int64(275*unit.Millisecond))
 	f.Add([]byte(`{"error": "x"}`), int64(0), int64(1))
@@ -109,7 +109,7 @@ func book() *packet.Book {
 	return n.Addresses()
 }
 
-// sender is transport/udp's.
+// sender returns an endpoint of transport/udp.
 func sender(t testing.TB, c udp.Config) transport.Endpoint {
 	t.Helper()
 	s, _, err := udp.New(transport.Flow{Payload: 1448, Version: 4}, c)

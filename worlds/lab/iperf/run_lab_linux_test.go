@@ -30,7 +30,7 @@ func needIperf(t testing.TB) {
 	testkit.RequireProgram(t, "iperf3", "iperf3")
 }
 
-// between are flows from the dumbbell's client to its server.
+// between returns flows from the dumbbell's client to its server.
 func between(l *lab.Network, d labtest.Dumbbell, epoch int64, flows ...traffic.Flow) traffic.Config {
 	for i := range flows {
 		flows[i].Src, flows[i].Dst = labtest.Client, labtest.Server
@@ -41,7 +41,7 @@ func between(l *lab.Network, d labtest.Dumbbell, epoch int64, flows ...traffic.F
 	}
 }
 
-// datagrams is a flow of UDP.
+// datagrams returns a flow of UDP.
 func datagrams(t testing.TB, f traffic.Flow, rate unit.Rate) traffic.Flow {
 	t.Helper()
 	s, r, err := udp.New(transport.Flow{Src: labtest.Client + 1, Dst: labtest.Server + 1, SrcPort: f.SrcPort,
@@ -54,7 +54,7 @@ func datagrams(t testing.TB, f traffic.Flow, rate unit.Rate) traffic.Flow {
 	return f
 }
 
-// children are processes of this one that are iperf3, or have been.
+// children returns the processes of this one that run iperf3, or ran it.
 func children(t *testing.T) (all []string) {
 	t.Helper()
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
@@ -123,7 +123,7 @@ func TestRun_GoodputMatchesTraffic(t *testing.T) {
 	}
 }
 
-// disturbed stops a data plane at the end of an attempt, and records by what the machine disturbed it.
+// disturbed stops a data plane at the end of an attempt, and records the machine's disturbances.
 func disturbed(try *realtime.Try, p *lab.DataPlane) {
 	if r, err := p.Stop(); err == nil {
 		try.NoteDisturbed(r.DisturbedStrictly(nil, 10*unit.Millisecond)...)
@@ -173,8 +173,8 @@ func TestRun_LosesHalfOfDoubleRate(t *testing.T) {
 		}
 		// 1448 of 1490 bytes.
 		got, want, lost := float64(r.goodput(0)), 20e6*1448/1490, r.Lost[0]
-		// A client that had no processor for some of the 3 s has sent less than 40 Mb/s: what it makes up for comes in
-		// bursts, which the switch drops.
+		// A client without a processor for some of the 3 s has sent less than 40 Mb/s. It sends the backlog in bursts,
+		// which the switch drops.
 		sent := float64(lost.Total) * 1448 * 8 / 3
 		if sent < 0.97*40e6 {
 			t.NoteDisturbed(fmt.Sprintf("others: the client sent %.1f of 40 Mb/s", sent/1e6))

@@ -30,7 +30,7 @@ var ne = binary.NativeEndian
 
 func TestMain(m *testing.M) { labtest.RunMain(m) }
 
-// modules are those that the kernel has loaded.
+// modules returns the modules that the kernel has loaded.
 func modules(t testing.TB) (names []string) {
 	t.Helper()
 	all, err := os.ReadFile("/proc/modules")
@@ -146,14 +146,14 @@ func info(t testing.TB, c *net.TCPConn) (i sockdiag.Info) {
 	return i
 }
 
-// waits reports whether a connection's RTO is the smoothed RTT and the larger of least and
-// four deviations (RFC 6298 §2.3), but for the kernel's ticks.
+// waits reports whether a connection's RTO is the smoothed RTT and the larger of least and four deviations (RFC
+// 6298 §2.3), within the kernel's ticks.
 func waits(k *Kernel, i sockdiag.Info, least unit.Time) bool {
 	over := i.RTO - i.RTT - max(least, 4*i.RTTVar)
 	return over > -2*k.Tick && over < 2*k.Tick
 }
 
-// apply gives the dumbbell's hosts what a flow from the client to the server wants.
+// apply configures the dumbbell's hosts for a flow from the client to the server.
 func apply(t testing.TB, l *lab.Network, s Settings) (changed [2][]string) {
 	t.Helper()
 	err := errors.Join(
@@ -226,7 +226,7 @@ func TestApply_ChangesOnlyDifferences(t *testing.T) {
 		}
 	})
 
-	// What Linux before 6.11 has, over the sysctl.
+	// The route is the setting of Linux before 6.11, and has precedence over the sysctl.
 	route := Settings{Sender: Host{RTOMin: 40 * unit.Millisecond}, Receiver: Host{QuickACK: true}}
 	if changed := apply(t, l, route); len(changed[0]) != 1 || len(changed[1]) != 1 {
 		t.Errorf("%q", changed)
@@ -239,7 +239,7 @@ func TestApply_ChangesOnlyDifferences(t *testing.T) {
 	refuses(t, l)
 }
 
-// refuses applies a sysctl that no kernel has, and a value that none takes.
+// refuses checks that a sysctl that no kernel has, and a value that none accepts, are refused.
 func refuses(t testing.TB, l *lab.Network) {
 	none := Host{Sysctls: []Sysctl{{"tcp_nosuch", "1"}}}
 	wrong := Host{Sysctls: []Sysctl{{"tcp_ecn", "99"}}}
@@ -256,7 +256,7 @@ func refuses(t testing.TB, l *lab.Network) {
 	})
 }
 
-// gaps are the times between data packets that arrive at a port.
+// gaps returns the times between data packets that arrive at a port.
 func gaps(t testing.TB, l *lab.Network, port uint16, while func()) (all []time.Duration) {
 	t.Helper()
 	fd := -1

@@ -11,7 +11,7 @@ import (
 	"weir/core/unit"
 )
 
-// config is transport tcp's defaults, but for what is given as an experiment has it.
+// config returns transport tcp's defaults, changed by parameters in an experiment's notation.
 func config(t testing.TB, given ...string) scheme.Config {
 	t.Helper()
 	c, err := tcp.Scheme().Configure(given...)
@@ -21,7 +21,7 @@ func config(t testing.TB, given ...string) scheme.Config {
 	return c
 }
 
-// linux is Linux 6.18 with a tick of 4 ms.
+// linux returns Linux 6.18 with a tick of 4 ms.
 func linux() *Kernel {
 	k := &Kernel{Tick: 4 * unit.Millisecond, DelayedACK: true, CongestionControls: []string{"reno", "bbr", "cubic"},
 		Modules: []string{"vegas"}}
@@ -35,14 +35,14 @@ func linux() *Kernel {
 	return k
 }
 
-// without is that kernel without a sysctl.
+// without returns that kernel without a sysctl.
 func without(name string) *Kernel {
 	k := linux()
 	k.Sysctls = slices.DeleteFunc(k.Sysctls, func(x Sysctl) bool { return x.Name == name })
 	return k
 }
 
-// TestParameters_CoverTransportTCP: each parameter of transport tcp is in the table, in its order.
+// TestParameters_CoverTransportTCP checks that each parameter of transport tcp is in the table, in its order.
 func TestParameters_CoverTransportTCP(t *testing.T) {
 	var want, got []string
 	for _, p := range tcp.Scheme().Parameters() {

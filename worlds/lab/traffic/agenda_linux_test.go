@@ -44,7 +44,8 @@ func TestAgenda_OrdersTasksByTime(t *testing.T) {
 	}
 }
 
-// TestStarts_AreReadyBeforeBegin checks that flows are prepared soon before they begin, those of one host together.
+// TestStarts_AreReadyBeforeBegin checks that flows are prepared soon before they begin, and flows of one host
+// together.
 func TestStarts_AreReadyBeforeBegin(t *testing.T) {
 	all := make([]Flow, 10)
 	for i := range all {

@@ -26,8 +26,7 @@ import (
 	"weir/internal/testkit/realtime"
 )
 
-// loopback is a configuration of two hosts of this machine's own namespace, that begins
-// in a moment.
+// loopback returns a configuration of two hosts in this machine's own namespace that begins in a moment.
 func loopback(t testing.TB, flows ...Flow) Config {
 	t.Helper()
 	book := packet.NewBook()
@@ -43,17 +42,17 @@ func loopback(t testing.TB, flows ...Flow) Config {
 		Do:   func(_ int, what func() error) error { return what() }}
 }
 
-// port is one that no other test has.
+// port is the last port; each flow takes the next one.
 var port = uint16(20000)
 
-// stream is a flow of TCP from host 0 to host 1.
+// stream returns a flow of TCP from host 0 to host 1.
 func stream(version uint8, size unit.Bytes) Flow {
 	port++
 	return Flow{Src: 0, Dst: 1, SrcPort: port, DstPort: 19999, Version: version, Size: size, Payload: 1448,
 		TCP: &TCP{CongestionControl: "reno"}}
 }
 
-// datagrams is a flow of UDP from host 0 to host 1.
+// datagrams returns a flow of UDP from host 0 to host 1.
 func datagrams(t testing.TB, version uint8, size unit.Bytes, c udp.Config) Flow {
 	t.Helper()
 	port++
@@ -92,7 +91,7 @@ func carry(t *realtime.Try, c Config) *Result {
 	return r
 }
 
-// TestRun_CompletesFlowsOfEachKind: a flow of each kind, complete and counted.
+// TestRun_CompletesFlowsOfEachKind checks that a flow of each kind is complete and counted.
 func TestRun_CompletesFlowsOfEachKind(t *testing.T) { realtime.Test(t, bothOverLoopback) }
 
 func bothOverLoopback(t *realtime.Try) {
@@ -136,8 +135,7 @@ func measured(t *realtime.Try) {
 		c.Samples = append(c.Samples, Sample{ReceivedBytes, i, every}, Sample{Window, i, every}, Sample{RTT, i, 2 * every})
 	}
 	r := carry(t, c)
-	// Whatever the machine does, what is sampled and what is counted agree, and no more is
-	// written than is due.
+	// On any machine, samples and counters agree, and no more is written than is due.
 	for _, i := range []int{0, 2} {
 		f, s := &r.Flows[i], r.Sampled[3*i]
 		if len(s) != 9 || s[8] > 601_448 {
@@ -228,7 +226,8 @@ func after(t *realtime.Try) {
 		t.Fatalf("%s: %+v", r.End, r.Flows)
 	}
 	f := r.Flows
-	// When this thread was late, they had arrived before it knew; those who receive read the clock after they have told.
+	// If this thread was late, the flows had arrived before it noticed: receivers read the clock after they have
+	// notified it.
 	if want := max(f[0].Arrived, f[1].Arrived, f[2].Arrived); f[3].Start < want-unit.Millisecond {
 		t.Errorf("the answer begins at %v, not at %v", f[3].Start, want)
 	}
@@ -425,7 +424,7 @@ func TestRun_ErrorsNameFlowAndHost(t *testing.T) {
 	}
 }
 
-// files counts what this process has open.
+// files returns the number of open files of this process.
 func files(t *testing.T) int {
 	t.Helper()
 	e, err := os.ReadDir("/proc/self/fd")
@@ -485,7 +484,7 @@ func TestRun_LeavesNoFileOrGoroutine(t *testing.T) {
 	try(false, false)
 	try(true, false)
 	try(false, true)
-	// Goroutines end a moment after what they do.
+	// Goroutines end a moment after their work.
 	await.AwaitCondition(t, "the end of all goroutines", func() bool { return runtime.NumGoroutine() <= routines })
 	if files(t) > before {
 		t.Errorf("%d files, of which there were %d", files(t), before)
@@ -502,7 +501,7 @@ func TestRun_LeavesNoFileOrGoroutine(t *testing.T) {
 	}
 }
 
-// TestCancelledBefore: cancelled before it began, a run ends all the same.
+// TestCancelledBefore checks that a run that is cancelled before its start still ends.
 func TestCancelledBefore(t *testing.T) {
 	c := loopback(t, stream(4, 0))
 	c.Epoch += int64(100 * time.Second)

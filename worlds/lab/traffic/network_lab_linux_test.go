@@ -27,7 +27,7 @@ import (
 	"weir/worlds/lab"
 )
 
-// role is what this binary is when it is run again: the data plane of a lab.
+// role is the environment variable that makes this binary the data plane of a lab.
 const role = "WEIR_TRAFFIC_ROLE"
 
 func TestMain(m *testing.M) {
@@ -51,8 +51,8 @@ const (
 
 const lead = 300 * unit.Millisecond
 
-// network is two clients and a server around a switch, 5 ms away each way. How is the
-// rate of the link to the server and its buffer in packets.
+// network has two clients and a server around a switch, 5 ms away each way. The argument has the rate of the link
+// to the server, and its buffer in packets.
 func network(how string) *lab.Config {
 	var rate, buffer int
 	fmt.Sscan(how, &rate, &buffer)
@@ -93,7 +93,7 @@ func needRoot(t testing.TB) {
 	}
 }
 
-// inLab runs a configuration's traffic in a lab of its own, and records what disturbed it.
+// inLab runs a configuration's traffic in a separate lab, and records its disturbances.
 func inLab(t *realtime.Try, how string, c Config) (*Result, *lab.Report) {
 	t.Helper()
 	waited := runDelays(t)
@@ -109,7 +109,7 @@ func inLab(t *realtime.Try, how string, c Config) (*Result, *lab.Report) {
 	return r, report
 }
 
-// runInLab runs a configuration's traffic in a lab of its own. It calls before when the data plane runs, before the
+// runInLab runs a configuration's traffic in a separate lab. It calls before when the data plane runs, before the
 // traffic starts.
 func runInLab(t testing.TB, how string, c Config, before func()) (*Result, *lab.Report) {
 	t.Helper()
@@ -147,7 +147,7 @@ func runInLab(t testing.TB, how string, c Config, before func()) (*Result, *lab.
 	return r, report
 }
 
-// through are flows from the left host to the server.
+// through changes a flow to one from the left host to the server.
 func through(f Flow) Flow {
 	f.Src, f.Dst = left, server
 	return f
@@ -211,7 +211,7 @@ func TestRun_CompletionTimesFollowLine(t *testing.T) {
 	})
 }
 
-// samples looks at those of a flow in TestRun_CompletionTimesFollowLine.
+// samples checks the samples of a flow in TestRun_CompletionTimesFollowLine.
 func samples(t *realtime.Try, c Config, r *Result, i int) {
 	t.Helper()
 	f := &r.Flows[i]
@@ -248,7 +248,7 @@ func samples(t *realtime.Try, c Config, r *Result, i int) {
 	}
 }
 
-// TestShortFlows: two thousand short flows, some at once, all of them complete.
+// TestShortFlows checks that two thousand short flows, some at once, are all complete.
 func TestShortFlows(t *testing.T) { realtime.Test(t, shortFlows) }
 
 func shortFlows(t *realtime.Try) {
@@ -427,7 +427,7 @@ func TestRun_ReportsWaitsForProcessor(t *testing.T) {
 	}
 }
 
-// busyThreads is how many threads run without end on the processor of TestRun_ReportsWaitsForProcessor.
+// busyThreads is the number of threads that run without end on the processor of TestRun_ReportsWaitsForProcessor.
 const busyThreads = 3
 
 // share has all threads of this process share the first processor with busy ones of more weight, until the test ends.
@@ -469,7 +469,7 @@ func share(t testing.TB) {
 	}
 }
 
-// runDelays are of all threads of this process (proc(5), schedstat).
+// runDelays returns the run delays of all threads of this process (proc(5), schedstat).
 func runDelays(t testing.TB) (sum unit.Time) {
 	t.Helper()
 	files, err := filepath.Glob("/proc/self/task/*/schedstat")

@@ -7,8 +7,8 @@ import (
 	"weir/internal/sockdiag"
 )
 
-// TestWindowOfReceiver: a window that a switch has lowered is no sign of a receiver that could not read, and one that
-// is on its way is.
+// TestWindowOfReceiver checks that a window that a switch has lowered does not indicate a receiver that could not
+// read, and that a window in flight does.
 func TestWindowOfReceiver(t *testing.T) {
 	for _, x := range []struct {
 		obeyed, has unit.Bytes

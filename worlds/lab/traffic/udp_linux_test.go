@@ -7,9 +7,9 @@ import (
 	"weir/core/unit"
 )
 
-// TestSendRoom: a datagram socket has room for three frames, or for a millisecond of its host's link, in the kernel's
-// memory: a full frame has a buffer of 2,048 bytes and a struct sk_buff of 256 there, one of 640 bytes a buffer of
-// 1,024.
+// TestSendRoom checks that a datagram socket has space for three frames, or for a millisecond of its host's link,
+// in the kernel's memory. A full frame takes a buffer of 2,048 bytes and a struct sk_buff of 256 there, and one of
+// 640 bytes a buffer of 1,024.
 func TestSendRoom(t *testing.T) {
 	const full, small = 2048 + 256, 1024 + 256
 	for _, x := range []struct {

@@ -76,13 +76,14 @@ func TestCollectionWhileWaiting(t *testing.T) {
 	}
 }
 
-// TestPace_ChoosesFasterMode: a run yields to one thread while that is faster, looks again, and takes all when they
-// are.
+// TestPace_ChoosesFasterMode checks that a run changes to one thread while that is faster, tries again, and uses
+// all threads when they are faster.
 func TestPace_ChoosesFasterMode(t *testing.T) {
 	now := time.Unix(0, 0)
 	p := newPace(now)
 	events := uint64(0)
-	// pass lets a time pass in which an event takes so many ns, and returns which share of the time all were at work.
+	// pass lets a time pass in which an event takes the given ns, and returns the share of the time in which all
+	// threads worked.
 	pass := func(d time.Duration, aloneNs, togetherNs int) float64 {
 		var spent [2]time.Duration
 		for end := now.Add(d); now.Before(end); {

@@ -8,7 +8,7 @@ import (
 	"weir/worlds/sim/recurrence"
 )
 
-// port is something with state: a queue, when it sends next, and what it has sent.
+// port is an object with state: a queue, its next sending time, and the packets sent.
 type port struct {
 	queue int
 	next  unit.Time

@@ -75,7 +75,7 @@ func begin() *whole {
 	return w
 }
 
-// later is the same state 1,000 later.
+// later returns the same state 1,000 later.
 func later() *whole {
 	w := begin()
 	w.sent, w.due, w.free, w.times[0] = 99, w.due+1000, 77, w.times[0]+1000
@@ -125,7 +125,7 @@ func TestTakeSnapshot_NamesChangedWords(t *testing.T) {
 	}
 }
 
-// TestNoKind: a time without a kind differs, even from itself.
+// TestNoKind checks that a time without a kind differs, even from itself.
 func TestNoKind(t *testing.T) {
 	type plain struct{ at unit.Time }
 	_, differs := TakeSnapshot([]Root{{Name: "x", Value: &plain{1}}}, 0, nil)
@@ -206,7 +206,7 @@ func TestTakeSnapshot_ComparesGivenWords(t *testing.T) {
 	}
 }
 
-// BenchmarkTake is what a word costs.
+// BenchmarkTake measures the cost of a word.
 func BenchmarkTake(b *testing.B) {
 	all := make([]part, 1<<16)
 	for i := range all {

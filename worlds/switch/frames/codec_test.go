@@ -10,7 +10,7 @@ import (
 	"weir/internal/testkit/frametest"
 )
 
-// rules are those of a switch with two ports whose file says nothing of users.
+// rules returns the rules of a switch with two ports whose file has no users.
 func rules(change func(u *Rules)) *Rules {
 	u := scheme.Defaults[Rules]()
 	u.Behind, u.Unnamed, u.Ports = -1, Each, []string{"left", "right"}
@@ -56,8 +56,8 @@ func TestDeparse_FixesLengthsAfterCut(t *testing.T) {
 	}
 }
 
-// mayBeExempt reports whether a frame is ARP, or ICMPv6 with hop limit 255 that no extension header precedes, of
-// at most 512 bytes: it looks for what must be there wherever tags let it be.
+// mayBeExempt reports whether a frame is ARP, or ICMPv6 with hop limit 255 that no extension header precedes, of at
+// most 512 bytes. It looks for the required bytes at every place that tags allow.
 func mayBeExempt(f []byte) bool {
 	for at := typeOffset; at <= typeOffset+MaxTagged && at+2 <= len(f); at += tagBytes {
 		if be.Uint16(f[at:]) == etherARP {

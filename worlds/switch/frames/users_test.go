@@ -90,12 +90,12 @@ func TestNamesChange(t *testing.T) {
 		at(u, "fd12::1") != 2 || at(u, "2001:db8::1") <= 2 || u.Known != 5 {
 		t.Errorf("numbers have changed, or %d users are known", u.Known)
 	}
-	// those who are gone, those who are new in their places, and the /8, whose address is another prefix's now
+	// removed users, new users in their places, and the /8, whose address now belongs to another prefix
 	if slices.Contains(gone, narrow) || slices.Contains(gone, one) || !slices.Contains(gone, middle) ||
 		!slices.Contains(gone, six) || u.Book.V4(wide).String() != "10.0.1.0" {
 		t.Errorf("forgotten: %v; the /8 is known by %v", gone, u.Book.V4(wide))
 	}
-	// nothing is left of a prefix that is in two longer ones
+	// a prefix that two longer ones cover is gone
 	u.ApplyRules(with(prefixes("10.0.0.0/8", "10.0.0.0/9", "10.128.0.0/9")))
 	if at(u, "10.0.0.1") == at(u, "10.128.0.1") || u.Book.V4(wide).IsValid() || u.Known != 3 {
 		t.Errorf("%d users, the /8 is known by %v", u.Known, u.Book.V4(wide))

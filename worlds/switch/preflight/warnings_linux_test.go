@@ -18,7 +18,7 @@ func when(fires, quiet []document.Warning) func(*testing.T, bool) []document.War
 	}
 }
 
-// facts returns the warnings about an interface with an MTU of 1500 bytes, but for what a change makes of it.
+// facts returns the warnings about an interface with an MTU of 1500 bytes and the given change.
 func facts(change func(f *interfaceFacts)) []document.Warning {
 	f := interfaceFacts{mtu: 1500, firstMTU: 1500}
 	change(&f)
@@ -30,7 +30,7 @@ var (
 	eth0  = softswitch.Port{Name: "a", Interface: "eth0"}
 )
 
-// warned are the kinds of warnings about what a switch is to run on.
+// warned are the kinds of warnings about a switch's interfaces.
 var warned = []warntest.Row{
 	{ID: "switch-mtu", Issue: when(facts(func(f *interfaceFacts) { f.mtu = 1501 }), usual), Port: "b"},
 	{ID: "switch-address", Issue: when(facts(func(f *interfaceFacts) { f.addresses = []string{"10.9.9.1/24"} }), usual),

@@ -16,8 +16,8 @@ import (
 	"weir/worlds/switch/control"
 )
 
-// number gives every number in v another value, in the order of the fields; of arrays only
-// the first places, which are what a switch of two ports has.
+// number gives every number in v another value, in the order of the fields. Of arrays it sets only the first
+// places, which a switch with two ports uses.
 func number(v reflect.Value, next *uint64) {
 	switch v.Kind() {
 	case reflect.Struct:

@@ -10,7 +10,7 @@ import (
 	"weir/worlds/switch/control"
 )
 
-// TestUnreadableReply: a reply that cannot be read ends a reload, so that the next one is not held up.
+// TestUnreadableReply checks that a reply that cannot be read ends a reload, so that the next one is not delayed.
 func TestUnreadableReply(t *testing.T) {
 	for _, x := range []struct {
 		name, want string

@@ -18,7 +18,7 @@ func when(fires, quiet []document.Warning) func(*testing.T, bool) []document.War
 	}
 }
 
-// warned are the kinds of warnings about a switch that runs.
+// warned are the kinds of warnings about a running switch.
 var warned = []warntest.Row{
 	{ID: "switch-checksums", Issue: when(partialWarnings(eth0, 1, "ethtool"), partialWarnings(eth0, 0, "ethtool")),
 		Port: "a"},
