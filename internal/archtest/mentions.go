@@ -370,7 +370,12 @@ func (c *mentionChecker) checkSpans(s *mentionScope, line *ast.Comment) {
 	}
 }
 
-// checkDocs checks the first words of doc comments.
+// isTestName reports whether a function of a test file with this name is run by go test.
+func isTestName(name string) bool {
+	return strings.HasPrefix(name, "Test") || strings.HasPrefix(name, "Benchmark") || strings.HasPrefix(name, "Fuzz")
+}
+
+// checkDocs checks the first words of doc comments. Those of functions, and in test files of tests, begin with the name.
 func (c *mentionChecker) checkDocs(s *mentionScope) {
 	check := func(doc *ast.CommentGroup, name string, needsName bool) {
 		words := strings.FieldsFunc(doc.Text(), func(r rune) bool { return strings.ContainsRune(" \n,.:;'’()", r) })
@@ -386,7 +391,7 @@ func (c *mentionChecker) checkDocs(s *mentionScope) {
 	ast.Inspect(s.File, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.FuncDecl:
-			check(n.Doc, n.Name.Name, !s.test && n.Name.Name != "init" && n.Name.Name != "main")
+			check(n.Doc, n.Name.Name, n.Name.Name != "init" && n.Name.Name != "main" && (!s.test || isTestName(n.Name.Name)))
 		case *ast.GenDecl:
 			name := n.Tok.String()
 			if len(n.Specs) == 1 {
