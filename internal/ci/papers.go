@@ -24,15 +24,17 @@ var resultsBlock = regexp.MustCompile(`(?s)<!-- results: ([\w-]+/[\w-]+)(?: colu
 
 // papersCommand writes the results of the full catalogue into the pages of papers. It runs each experiment of a page
 // with this work tree's program unless its results are there. With -from it takes finished results only, which
-// `weir run NAME --out FOLDER/NAME` wrote, and leaves other blocks as they are.
+// `weir run NAME --out FOLDER/NAME` wrote, and leaves other blocks as they are. With -quick it runs quick variants, for
+// the blocks that have no results in full.
 func papersCommand(root string, args []string) error {
 	flags := flag.NewFlagSet("papers [PATTERN]", flag.ContinueOnError)
 	from := flags.String("from", "", "take the results and the program weir from this folder, and run no experiment")
+	quick := flags.Bool("quick", false, "run quick variants, only for blocks without results in full")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	if flags.NArg() > 1 {
-		return errors.New("usage: ci papers [-from FOLDER] [PATTERN]; PATTERN is a regular expression of names")
+		return errors.New("usage: ci papers [-from FOLDER] [-quick] [PATTERN]; PATTERN is a regular expression of names")
 	}
 	pattern, err := regexp.Compile(flags.Arg(0))
 	if err != nil {
@@ -57,17 +59,24 @@ func papersCommand(root string, args []string) error {
 		return err
 	}
 	for _, page := range pages {
-		if err := here.updatePage(page, pattern, *from != "", says); err != nil {
+		if err := (paperResults{here, *from != "", *quick, says}).updatePage(page, pattern); err != nil {
 			return fmt.Errorf("%s: %w", page, err)
 		}
 	}
 	return nil
 }
 
-// updatePage rewrites the blocks of a page that match pattern by their experiments' names. With finished it takes only
-// finished results. The map says has the texts of claims, for results with older texts. The page is written after each
-// experiment, so that an interrupted command keeps the earlier blocks.
-func (p program) updatePage(page string, pattern *regexp.Regexp, finished bool, says map[claimKey]string) error {
+// paperResults is the source of the results of pages.
+type paperResults struct {
+	program
+	finished bool                // take finished results only
+	quick    bool                // take quick variants, only for blocks without results in full
+	says     map[claimKey]string // texts of claims, for results with older texts
+}
+
+// updatePage rewrites the blocks of a page that match pattern by their experiments' names. The page is written after
+// each experiment, so that an interrupted command keeps the earlier blocks.
+func (p paperResults) updatePage(page string, pattern *regexp.Regexp) error {
 	data, err := os.ReadFile(page)
 	if err != nil {
 		return err
@@ -75,23 +84,27 @@ func (p program) updatePage(page string, pattern *regexp.Regexp, finished bool, 
 	text := string(data)
 	for _, block := range resultsBlock.FindAllStringSubmatch(text, -1) {
 		name, columns := block[1], block[2]
-		if !pattern.MatchString(name) {
+		if !pattern.MatchString(name) || p.quick && block[3] != "" && !quickResults.MatchString(block[3]) {
 			continue
 		}
-		out := filepath.Join(p.folder, "full", filepath.FromSlash(name))
-		if finished {
+		variant := "full"
+		if p.quick {
+			variant = "quick"
+		}
+		out := filepath.Join(p.folder, variant, filepath.FromSlash(name))
+		if p.finished {
 			out = filepath.Join(p.folder, filepath.FromSlash(name))
 			if _, err := os.Stat(filepath.Join(out, "finished")); errors.Is(err, os.ErrNotExist) {
 				fmt.Printf("%s: no finished results\n", name)
 				continue
 			}
 		}
-		o, err := p.readFolder(name, out, true)
+		o, err := p.readFolder(name, out, !p.quick)
 		if err != nil {
 			return err
 		}
 		for i := range o.Claims {
-			if text, ok := says[claimKey{name, o.Claims[i].ID}]; ok {
+			if text, ok := p.says[claimKey{name, o.Claims[i].ID}]; ok {
 				o.Claims[i].Says = text
 			}
 		}
@@ -107,6 +120,9 @@ func (p program) updatePage(page string, pattern *regexp.Regexp, finished bool, 
 	}
 	return nil
 }
+
+// quickResults matches the text of a block that has the results of a quick variant.
+var quickResults = regexp.MustCompile("^\n`weir run [^`]* --quick`")
 
 // claimKey identifies a claim. Experiments of two papers may have claims with the same id.
 type claimKey struct{ experiment, id string }
@@ -138,13 +154,18 @@ func readClaimTexts(root string) (map[claimKey]string, error) {
 
 // describeResults returns a block's text for the experiment name with its results o below out: the commit and the day
 // of the results, the claims with their verdicts, and, with columns, a table of measures as weir run prints it.
-func (p program) describeResults(name, out, columns string, o *outcomeFile) (string, error) {
+func (p paperResults) describeResults(name, out, columns string, o *outcomeFile) (string, error) {
 	version, day, err := originOf(out)
 	if err != nil {
 		return "", err
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n`weir run %s`, %s, %s: %d runs.%s\n\n", name, version, day, len(o.Runs), o.countVerdicts())
+	command := []string{"run", name}
+	if p.quick {
+		command = append(command, "--quick")
+	}
+	fmt.Fprintf(&b, "\n`weir %s`, %s, %s: %d runs.%s\n\n", strings.Join(command, " "), version, day, len(o.Runs),
+		o.countVerdicts())
 	if len(o.Claims) > 0 {
 		b.WriteString("| verdict | claim | measured |\n|---|---|---|\n")
 	}
@@ -156,7 +177,7 @@ func (p program) describeResults(name, out, columns string, o *outcomeFile) (str
 		b.WriteString("\n")
 	}
 	if columns != "" {
-		text, err := exec.Command(p.binary, "run", name, "--out", out, "--columns", columns).Output()
+		text, err := exec.Command(p.binary, append(command, "--out", out, "--columns", columns)...).Output()
 		if err != nil {
 			return "", fmt.Errorf("%s: weir run --columns %s: %w", name, columns, err)
 		}

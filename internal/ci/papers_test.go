@@ -48,7 +48,7 @@ func TestUpdatePage_FillsFinishedBlocks(t *testing.T) {
 	page := filepath.Join(dir, "page.md")
 	for range 2 { // the second time, the block has a text
 		says := map[claimKey]string{{"a/one", "one.low"}: "y", {"b/one", "one.high"}: "of another paper"}
-		if err := (program{"", dir}).updatePage(page, regexp.MustCompile(""), true, says); err != nil {
+		if err := (paperResults{program{"", dir}, true, false, says}).updatePage(page, regexp.MustCompile("")); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -72,6 +72,26 @@ Claims: 2 (fails 1, holds 1).
 	}
 	if ids := claimsOfBlock(string(data)); !slices.Equal(ids, []string{"one.high", "one.low"}) {
 		t.Errorf("claims are %q", ids)
+	}
+}
+
+// TestUpdatePage_KeepsFullResults checks that results of quick variants replace empty blocks and those of other quick
+// variants, but no results in full.
+func TestUpdatePage_KeepsFullResults(t *testing.T) {
+	const folder = "a/one/x/"
+	for text, replaced := range map[string]bool{"": true, "\n`weir run a/one`, commit 1, 2026-11-30: 9 runs.\n": false,
+		"\n`weir run a/one --quick`, commit 1, 2026-11-30: 9 runs.\n": true} {
+		dir := t.TempDir()
+		writeFiles(t, dir, map[string]string{"page.md": "<!-- results: a/one -->\n" + text + "<!-- end -->\n",
+			"a/one/finished": "", folder + "origin.json": `{"version": "commit 2"}`, folder + "runs.json": `{"runs": [{}]}`})
+		page := filepath.Join(dir, "page.md")
+		if err := (paperResults{program{"", dir}, true, true, nil}).updatePage(page, regexp.MustCompile("")); err != nil {
+			t.Fatal(err)
+		}
+		data, err := os.ReadFile(page)
+		if got := strings.Contains(string(data), "`weir run a/one --quick`, commit 2"); err != nil || got != replaced {
+			t.Errorf("%q is replaced: %v, want %v (%v)", text, got, replaced, err)
+		}
 	}
 }
 
