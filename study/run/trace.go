@@ -22,8 +22,8 @@ import (
 	"weir/worlds/sim"
 )
 
-// TracePorts returns the ports of each point's network and marks those that match a pattern. A pattern that matches
-// no port at any point is an error.
+// TracePorts returns the ports of each point's network and marks those that match a pattern. Without patterns each
+// point has nil. A pattern that matches no port at any point is an error.
 func TracePorts(s *experiment.Spec, patterns []string) ([][]trace.Port, error) {
 	points := make([][]trace.Port, len(s.Points()))
 	if len(patterns) == 0 {
