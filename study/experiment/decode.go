@@ -52,8 +52,8 @@ func newDecoder(c *document.Reader, r *Registry, src *Source, placement switchfi
 	return d
 }
 
-// decodePoint decodes combination i of the sweep. It adds the names of used bindings to used. Errors go to the reader.
-// After an error the point is incomplete.
+// decodePoint decodes combination i of the sweep. It adds the names of used bindings to used, and replaces what d keeps
+// of the previous point. Errors go to the reader. After an error the point is incomplete.
 func (s *Spec) decodePoint(d *decoder, i int, used map[string]bool) *Point {
 	p := &Point{}
 	d.files, d.network.bufferAt, d.network.limits, d.nodes.matches = nil, nil, nil, 0
@@ -286,7 +286,8 @@ func (d *decoder) checkMeasureNames(t *document.Node) {
 }
 
 // decodeRest continues after an error in the sweep, or if a required key is missing. sweep reports whether the sweep's
-// values are known, so that $key can be resolved. It decodes only the first point.
+// values are known, so that $key can be resolved. Then it decodes the first point and appends it to s.points; a missing
+// duration counts as 2400 h. Otherwise it checks only the names of measures.
 func (s *Spec) decodeRest(d *decoder, sweep bool) {
 	tree := document.Copy(d.tree)
 	root, _ := d.ReadMap(tree, top)
@@ -308,7 +309,7 @@ func (s *Spec) decodeRest(d *decoder, sweep bool) {
 }
 
 // decodeOtherBlocks decodes, after a point with errors, the points that differ from it in one block of the sweep, since
-// an error in that block is another one. wrong is the combination with errors.
+// an error in that block is another one. It drops the points. wrong is the combination with errors.
 func (s *Spec) decodeOtherBlocks(d *decoder, wrong int, used map[string]bool) {
 	d.AllowRepeats()
 	step := 1
@@ -325,7 +326,8 @@ func (s *Spec) decodeOtherBlocks(d *decoder, wrong int, used map[string]bool) {
 	}
 }
 
-// checkResultNames checks plots and claims while the measures of runs are unknown.
+// checkResultNames checks plots and claims while the measures of runs are unknown. It sets s.view. Without points it
+// has no effect.
 func (s *Spec) checkResultNames(d *decoder) {
 	root := top.ViewMap(s.root)
 	s.setView()

@@ -296,7 +296,8 @@ func sameJob(a, b *Traffic) bool {
 	return a.job.Program == b.job.Program && slices.Equal(a.job.Hosts, b.job.Hosts)
 }
 
-// readIterations reads how iterations of jobs follow each other. The key requires a traffic with a job.
+// readIterations reads how iterations of jobs follow each other into p.restartsDraws and p.repeats. Without the key
+// they have its defaults. The key requires a traffic with a job.
 func (d *jobDecoder) readIterations(root document.Map, p *Point) {
 	value := root.Get("iterations")
 	if value == nil {

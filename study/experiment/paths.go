@@ -194,8 +194,8 @@ func (w *walk) findNarrowest(n *topology.Network, frame int32) {
 }
 
 // collectPaths adds to site the paths of the traffic's flows, each kind once. The traffic's flows are the point's flows
-// from first on and before end. It returns how switches distribute the flows. It also sets the size of the largest flow
-// and how packets are sprayed.
+// from first on and before end. It returns how switches distribute the flows. It also sets the site's slowest paths,
+// the size of the largest flow and how packets are sprayed.
 func (d *pathChecker) collectPaths(p *Point, site *cc.FlowContext, tr *Traffic, first, end int) (spread spreading) {
 	index := map[cc.FlowPath]int{} // index in site.Paths + 1
 	frame := p.measured.Framing.FrameBytes(tr.measured.Headers(), tr.measured.Payload, true)
@@ -351,7 +351,7 @@ func (d *pathChecker) isIdle(p *Point, w *walk) bool {
 
 // isUnqueued reports whether neither data nor acknowledgements of a path can wait at a switch: no port receives more
 // than it can send. It is false as long as not all traffics are known, with events that change rates, and if switches
-// pause, since any port may cause a pause.
+// pause, since any port may cause a pause. The point's limits of waiting must be set (limitWaits).
 func (d *pathChecker) isUnqueued(p *Point, there *walk, src, dst int, frame int32) bool {
 	near, joined := p.measured.Routes.NearestPair(dst, src)
 	if x := p.measured.Waits; d.loads == nil || !joined || x.Memory != nil || len(x.Rates) > 0 {
@@ -490,7 +490,8 @@ func (d *pathChecker) findBusiest(w *walk) (busiest topology.PortRef, flows int)
 }
 
 // countLong adds a pair's flows of a controller that reads telemetry to the ports that they pass, if they are long.
-// perPair is their number, and size the smallest size in bytes. Equal ports have equal shares of them.
+// trip is their round trip, perPair their number, and size the smallest size in bytes; 0: they have no end. Equal ports
+// have equal shares of them. loads must have all ports of the walk.
 func (d *pathChecker) countLong(p *Point, loads map[topology.PortRef]*portLoad, tr *Traffic, w *walk, trip unit.Time,
 	perPair float64, size unit.Bytes) {
 	if tr.cc == nil || tr.cc.Telemetry == telemetry.NoRequest || tr.traits.AppRate > 0 {

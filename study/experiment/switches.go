@@ -101,7 +101,8 @@ func (d *switchDecoder) checkMap(t *document.Node) bool {
 }
 
 // readPattern reads the configuration of the switches that match a name or a pattern, and stores their programs by node
-// in programs. A later entry replaces values of an earlier one. It reports an error if no switch matches.
+// in programs. A buffer changes the links of these switches in the point's network. A later entry replaces values of an
+// earlier one. It reports an error if no switch matches.
 func (d *switchDecoder) readPattern(k document.Entry, p *Point, programs [][]switchfile.Program) {
 	t, ok := d.ReadMap(k.Value, perSwitch)
 	if !ok {
