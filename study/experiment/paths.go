@@ -490,8 +490,8 @@ func (d *pathChecker) findBusiest(w *walk) (busiest topology.PortRef, flows int)
 }
 
 // countLong adds a pair's flows of a controller that reads telemetry to the ports that they pass, if they are long.
-// trip is their round trip, perPair their number, and size the smallest size in bytes; 0: they have no end. Equal ports
-// have equal shares of them. loads must have all ports of the walk.
+// trip is their round trip, and perPair their number. size is the smallest size in bytes; 0: they have no end. Equal
+// ports have equal shares of them. loads must have all ports of the walk.
 func (d *pathChecker) countLong(p *Point, loads map[topology.PortRef]*portLoad, tr *Traffic, w *walk, trip unit.Time,
 	perPair float64, size unit.Bytes) {
 	if tr.cc == nil || tr.cc.Telemetry == telemetry.NoRequest || tr.traits.AppRate > 0 {

@@ -53,7 +53,8 @@ func (d *curveSet) withoutCurves() curveSet {
 	return out
 }
 
-// noteBothWorlds puts the number of runs of each world into the note, if the notes of the worlds differ.
+// noteBothWorlds puts the number of runs of each world into d's note, if the notes of the worlds differ. Plots without
+// markers keep their note.
 func (d *curveSet) noteBothWorlds(sim *curveSet) {
 	if d.note == sim.note || d.plain {
 		return
@@ -290,8 +291,8 @@ func (d *curveSet) addSweep(p plots.Plot, points []PointSummary, name func(*Poin
 	}
 }
 
-// addSeries adds the series of each point's first run, thinned if there are many values, or the mean of all runs for a
-// plot with bands.
+// addSeries adds the series of each point's first run, thinned if there are many values, and sets the note to its seed.
+// For a plot with bands and several runs it adds the mean of all runs instead.
 func (d *curveSet) addSeries(p plots.Plot, points []PointSummary, name func(*PointSummary) curveLabel) {
 	d.plain, d.xUnit = true, "s"
 	if p.Error == "band" && d.maxRuns > 1 {

@@ -362,7 +362,8 @@ func (c *cluster) withTitle() (out []column) {
 	return out
 }
 
-// clusterColumns groups consecutive columns of one value, and removes the intervals of groups that are wider than room.
+// clusterColumns groups consecutive columns of one value. Groups that are wider than room lose their intervals, also in
+// the cells of values.
 func clusterColumns(values []column, room int) (clusters []cluster) {
 	for i, v := range values {
 		if i == 0 || v.head[0] != values[i-1].head[0] || v.head[2] != values[i-1].head[2] {
