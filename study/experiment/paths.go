@@ -489,7 +489,7 @@ func (d *pathChecker) findBusiest(w *walk) (busiest topology.PortRef, flows int)
 	return busiest, flows
 }
 
-// countLong adds a pair's flows of a controller that reads telemetry to the ports that they pass, if they are long.
+// countLong adds a pair's flows to the ports that they pass, if their controller reads telemetry and they are long.
 // trip is their round trip, and perPair their number. size is the smallest size in bytes; 0: they have no end. Equal
 // ports have equal shares of them. loads must have all ports of the walk.
 func (d *pathChecker) countLong(p *Point, loads map[topology.PortRef]*portLoad, tr *Traffic, w *walk, trip unit.Time,
