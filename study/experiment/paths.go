@@ -489,9 +489,9 @@ func (d *pathChecker) findBusiest(w *walk) (busiest topology.PortRef, flows int)
 	return busiest, flows
 }
 
-// countLong adds a pair's flows to the ports that they pass, if their controller reads telemetry and they are long.
-// trip is their round trip, and perPair their number. size is the smallest size in bytes; 0: they have no end. Equal
-// ports have equal shares of them. loads must have all ports of the walk.
+// countLong adds a pair's flows to the ports of the walk, if their controller reads telemetry and they are long. trip
+// is their round trip, and perPair their number. size is the smallest size in bytes; 0: they have no end. Ports that
+// are alternatives have equal shares. Every port of w must have a load.
 func (d *pathChecker) countLong(p *Point, loads map[topology.PortRef]*portLoad, tr *Traffic, w *walk, trip unit.Time,
 	perPair float64, size unit.Bytes) {
 	if tr.cc == nil || tr.cc.Telemetry == telemetry.NoRequest || tr.traits.AppRate > 0 {
