@@ -118,7 +118,8 @@ func (x *index) listFolders() (list []folderEntry, old time.Duration, err error)
 	}
 }
 
-// scanFolders reads the list of all folders, the latest first. Without the parent folder the list is empty.
+// scanFolders reads the list of all folders, the latest first, and remembers their order. Without the parent folder the
+// list is empty.
 func (x *index) scanFolders() ([]folderEntry, error) {
 	names, err := x.listNames()
 	if err != nil {
