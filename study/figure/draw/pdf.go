@@ -109,7 +109,7 @@ func (p *pdf) Scale(x, y float64) {
 // Push implements vg.Canvas.
 func (p *pdf) Push() { p.stack = append(p.stack, p.state) }
 
-// Pop implements vg.Canvas.
+// Pop implements vg.Canvas. It restores the transformation, colour and line width, but not the dashes.
 func (p *pdf) Pop() {
 	last := len(p.stack) - 1
 	p.state, p.stack = p.stack[last], p.stack[:last]
