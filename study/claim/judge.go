@@ -181,10 +181,10 @@ func (s *View) judgeClaim(c *Compiled, seeds []uint64, index sampleIndex) Claim 
 // disturbedText follows the numbers of a point at which the machine disturbed a run.
 const disturbedText = " (the machine disturbed it)"
 
-// claimEnvironment returns the environment of a claim's expression at point i, one of matchingPoints, for a seed: the
-// run there, the next run along the claim's key, and the runs at other points that it names. It returns nil if one of
-// them is missing. It adds the runs that it found to used, with whether the machine may have changed a measure that the
-// claim names.
+// claimEnvironment returns the environment of a claim's expression for a seed at point i, one of matchingPoints. It has
+// the run there, the next run along the claim's key, and the runs at other points that it names. It returns nil if one
+// of them is missing. It adds the runs that it found to used, with whether the machine may have changed a measure that
+// the claim names.
 func (s *View) claimEnvironment(c *Compiled, i int, seed uint64, index sampleIndex,
 	used map[*FinishedRun]bool) map[string]any {
 	r := index[measure.PointName(s.Points[i])][seed]
