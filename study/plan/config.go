@@ -252,7 +252,8 @@ func (b *builder) Receiver(flow int) (transport.Endpoint, error) {
 // are made later do not have them.
 func ForgetWaits(c *sim.Config) { c.EndpointFactory.(*builder).measured.Waits = nil }
 
-// tryFlow makes both endpoints of a flow to find errors, and returns the sender.
+// tryFlow makes both endpoints of a flow to find errors, and returns the sender. They may change the state that the
+// host's receivers share (hosts).
 func (b *builder) tryFlow(flow int) (sender transport.Endpoint, err error) {
 	f := &b.flows[flow]
 	sender, _, err = b.makeEndpoints(flow, f.Start, &b.hosts[f.Dst])
