@@ -143,8 +143,8 @@ const sourcePorts = 50000
 
 // Message gives flow f, which represents message m of job j to rank to, the ports of its queue pair, its class and its
 // NICs (sim.MessageEndpointFactory). All messages from one rank to another over the same lane or NIC have the same
-// ports, in every iteration. f.Src and f.Dst are hosts before the call and NICs after it. up reports whether a NIC has
-// a link.
+// ports, in every iteration. Before the call f.Src and f.Dst are hosts, after it NICs. The function up reports whether
+// a NIC has a link.
 func (b *builder) Message(j int, m *job.Message, to int32, f *outcome.Flow, up func(nic int) bool) error {
 	pair := uint64(uint32(m.From))<<32 | uint64(uint32(to))
 	pair = (pair*0x9e3779b97f4a7c15 ^ uint64(m.Send.Lane)*0xbf58476d1ce4e5b9) + uint64(j)*0x94d049bb133111eb

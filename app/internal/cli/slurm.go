@@ -111,8 +111,8 @@ type taskCmd struct {
 	AnyProgram bool   `help:"${slurmAnyProgram}"`
 }
 
-// Run executes one task of a folder of weir export slurm. It limits the memory of this process to that of the Slurm
-// job. Failed runs and an interrupt set the exit code and are not errors.
+// Run executes one task of a folder of weir export slurm, within the memory that Slurm grants (limitMemory). Failed
+// runs and an interrupt set the exit code and are not errors.
 func (t *taskCmd) Run(a *app) error {
 	signals := handleSignals(a.screen, inSimulation)
 	defer signals.stop()
