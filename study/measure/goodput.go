@@ -226,9 +226,9 @@ func (s *shares) addFlow(grouping string, src int, x float64) {
 	s.all[i] += x
 }
 
-// computeFairness returns Jain's index for each interval. grouping is traffic, flow or sender. It covers the traffics,
-// or the flows that were active throughout the interval, or the senders of these flows. It is NaN for an interval in
-// which no byte arrived.
+// computeFairness returns Jain's index for each interval, from the samples of watchReceived for all traffics. grouping
+// is traffic, flow or sender. It covers the traffics, or the flows that were active throughout the interval, or the
+// senders of these flows. It is NaN for an interval in which no byte arrived.
 func (e *Evaluation) computeFairness(grouping string, every unit.Time) (out []float64) {
 	for k := range e.countIntervals() {
 		if grouping == "traffic" {

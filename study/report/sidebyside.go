@@ -283,7 +283,7 @@ func differenceText(a results.Agreement) string {
 }
 
 // resultGrid returns the results table without keys that are equal in all rows, and a description of those. l selects
-// and sorts its columns.
+// and sorts its columns. It sets w.empty.
 func (w *worlds) resultGrid(l *TableOptions) (g *grid, same []string) {
 	keys, values := w.resultColumns()
 	g = &grid{keys: keys, values: values, rows: len(w.own)}
