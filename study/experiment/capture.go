@@ -259,7 +259,7 @@ func joinAddresses(addresses []netip.Addr) string {
 	return strings.Join(words, ", ")
 }
 
-// countLeft counts a packet or flow that is omitted, by the reason.
+// countLeft counts a packet or flow that is omitted in c.left, by the reason.
 func (c *captureTraffic) countLeft(reason string) {
 	i := slices.IndexFunc(c.left, func(l pcapflows.Omission) bool { return l.Why == reason })
 	if i < 0 {

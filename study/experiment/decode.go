@@ -126,7 +126,7 @@ func (d *decoder) readComplete(root document.Map, tree *document.Node, p *Point)
 	}
 }
 
-// readMeasures reads the measure list. The point's network and traffic must be set.
+// readMeasures reads the measure list into p.measures. The point's network and traffic must be set.
 func (d *decoder) readMeasures(root document.Map, p *Point) {
 	p.measured.ResolveHosts = func(t *document.Node) []int { return d.nodes.listHosts(t, p) }
 	p.measures = measure.DecodeList(d.Reader, d.registry.Measures, root.GetDefault("measure"), &p.measured)
@@ -195,7 +195,8 @@ func (d *decoder) tryBuild(root document.Map, p *Point) {
 // All errors of a file are reported together. After an error that others depend on, the functions below read the rest
 // as far as possible, and report no error that may only follow from the first.
 
-// decodePartial reads the parts of a point that do not depend on its network.
+// decodePartial reads the parts of a point that do not depend on its network, to report errors in them. p gets only
+// NoPackets and what decodePartialTraffic adds.
 func (d *decoder) decodePartial(root document.Map, p *Point) {
 	if t := root.Get("switch"); t != nil {
 		switchfile.ReadPrograms(d.Reader, d.registry.Programs, t, d.switches.placement)
@@ -259,7 +260,7 @@ func (d *decoder) decodePartialTraffic(x document.Map, p *Point, names map[strin
 	}
 }
 
-// checkMeasureNames checks the names of measures and of their keys in the measure list t; nil: no list.
+// checkMeasureNames reports unknown names of measures and of their keys in the measure list t; nil: no list.
 func (d *decoder) checkMeasureNames(t *document.Node) {
 	if t == nil {
 		return

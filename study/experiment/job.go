@@ -232,7 +232,8 @@ func (d *jobDecoder) findMembers(params *document.Node, p *Point, hosts []int, n
 // errUnread is the error of a file that could not be read. It has been reported.
 var errUnread = errors.New("unread")
 
-// readIdeal reads the ideal network, if the key network names one. Then it marks the point as one without packets.
+// readIdeal reads the ideal network into p.ideal, if the key network names one. Then it marks the point as one without
+// packets, also after an error in its parameters.
 func (d *jobDecoder) readIdeal(root document.Map, p *Point) {
 	t := root.Get("network")
 	if t == nil || t.Kind == document.Scalar && t.Text == packets {

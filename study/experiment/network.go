@@ -252,7 +252,8 @@ func (d *networkDecoder) readFamily(t *document.Node, s *topology.Scheme, p *Poi
 	p.measured.Network = n
 }
 
-// addToFamily adds the hosts, switches and links next to a family to its network. The key links is required.
+// addToFamily adds the hosts, switches and links next to a family to its network n. The key links is required. After an
+// error n may have only some of them.
 func (d *networkDecoder) addToFamily(t *document.Node, s *topology.Scheme, n *topology.Network) {
 	x, ok := d.ReadMap(t, extras(), s.Name)
 	if !ok {

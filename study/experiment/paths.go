@@ -134,7 +134,8 @@ func capacity(r unit.LinkRate, frame int32) float64 {
 	return float64(r.Packets) * 8 * float64(frame)
 }
 
-// findWalk returns the walk between two NICs, which must have a path. It caches walks.
+// findWalk returns the walk between two NICs, which must have a path, for frames of the given size in bytes. It caches
+// walks.
 func (d *pathChecker) findWalk(p *Point, pair topology.NICPair, frame int32) *walk {
 	key := walkKey{pair, frame}
 	if w, known := d.walks[key]; known {
@@ -505,7 +506,8 @@ func (d *pathChecker) countLong(p *Point, loads map[topology.PortRef]*portLoad, 
 	}
 }
 
-// shareEvenly sets the share of the packets that each port sends if switches spread them evenly.
+// shareEvenly sets w.shares: the share of the packets that each port sends if switches spread them evenly. The ports
+// must be in order of their levels.
 func (w *walk) shareEvenly(n *topology.Network) {
 	w.shares = make([]float64, len(w.ports))
 	into, out := map[int]float64{}, map[int]int{} // by switch: share of packets, and ports

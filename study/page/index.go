@@ -196,7 +196,8 @@ func (x *index) listNames() ([]string, error) {
 	return names, nil
 }
 
-// rememberOrder stores the names in the order of the list, so that the next sort is fast.
+// rememberOrder stores the names in the order of the list, so that the next sort is fast. Names that the list lacks
+// follow.
 func (x *index) rememberOrder(list []folderEntry) {
 	names := make([]string, 0, len(list))
 	inList := make(map[string]bool, len(list))

@@ -84,7 +84,8 @@ func (g *drawing) visitAll() error {
 	return g.err
 }
 
-// visitSets visits a fixed number of flows of each source, in sets.
+// visitSets visits a fixed number of flows of each source, in sets. A start is drawn from the traffic's range, and then
+// the set's time (Sets) is added.
 func (g *drawing) visitSets(random unit.Random) {
 	sources := drawHosts(random, g.From, g.FromCount, g.ExcludedSource())
 	targets := g.drawTargets(random, sources)

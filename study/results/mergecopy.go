@@ -184,6 +184,7 @@ type trackedFile struct {
 	err error
 }
 
+// Write writes to the file and keeps the last error in err.
 func (w *trackedFile) Write(b []byte) (int, error) {
 	n, err := w.File.Write(b)
 	if err != nil {

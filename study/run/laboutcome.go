@@ -134,7 +134,7 @@ func (s *labOutcome) setOnsets(c *sim.Config, r *lab.Report, res *outcome.Result
 	}
 }
 
-// setDelays sets the delays of flow i from the packets that the network delivered.
+// setDelays sets the delays and the reordering of flow i from the packets that the network delivered.
 func (s *labOutcome) setDelays(i int, r *lab.Report, res *outcome.Result) {
 	n, to := &r.Flows[i], &res.Flows[i].Receiver
 	to.DelaySum, to.DelayMin, to.DelayMax, to.Jitter = n.DelaySum, n.DelayMin, n.DelayMax, n.Jitter

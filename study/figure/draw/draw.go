@@ -313,7 +313,7 @@ func (a *area) clipInterval(low, high float64) (float64, float64) {
 	return max(low, a.y.low), min(high, a.y.high)
 }
 
-// drawIntervals draws error bars. An end that the axis cuts off has no cap.
+// drawIntervals draws error bars of the values within the axes. An end that the axis cuts off has no cap.
 func (a *area) drawIntervals(m *figure.Mark) {
 	style := draw.LineStyle{Color: seriesColour(m.Series), Width: a.lineWidth() * 0.65}
 	half := a.em(0.24)

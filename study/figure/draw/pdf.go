@@ -73,7 +73,7 @@ func (p *pdf) SetLineDash(pattern []vg.Length, offset vg.Length) {
 	p.doc.SetDashPattern(all, offset.Points())
 }
 
-// SetColor implements vg.Canvas.
+// SetColor implements vg.Canvas. The colour applies to lines, areas and texts; nil is black.
 func (p *pdf) SetColor(c color.Color) {
 	if c == nil {
 		c = color.Black

@@ -300,7 +300,8 @@ func (j *Job) startFilm(r *plan.Run, c *sim.Config) run.Observer {
 	return x
 }
 
-// endRun sets the final state of the recorder's run: stopped, failed or finished.
+// endRun sets the final state of the run of recorder x, which has ended: stopped, failed or finished. It wakes those
+// that wait for a change.
 func (j *Job) endRun(x *recorder) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

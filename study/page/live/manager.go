@@ -175,7 +175,7 @@ func (m *Manager) nextWaiting() *Job {
 	return nil
 }
 
-// runJobs runs the waiting jobs until the manager is closed.
+// runJobs runs the waiting jobs, one after the other, until the manager is closed. At its end it closes m.ended.
 func (m *Manager) runJobs() {
 	defer close(m.ended)
 	for {

@@ -77,7 +77,8 @@ func startAgents(hosts []run.AgentHost, within func(node int, f func() error) er
 	return a, nil
 }
 
-// poll collects the agents' connections at each pollInterval until the group stops or an agent fails. It sets err then.
+// poll adds the agents' connections to known at each pollInterval until the group stops or an agent fails. It sets err
+// then.
 func (a *agentGroup) poll() {
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()

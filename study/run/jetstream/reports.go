@@ -162,7 +162,8 @@ func (t *task) listLimited() (all []*member) {
 	return all
 }
 
-// publishLater publishes a run again after a second, in which other workers may become free. The lock is held.
+// publishLater publishes a run again after a second, in which other workers may become free, unless it then is over or
+// has a worker. It does not wait. The lock is held.
 func (c *Coordinator) publishLater(t *task) {
 	c.background.startFunction(func() {
 		select {

@@ -393,7 +393,7 @@ func (w *workerState) fetchJob(ctx context.Context, s *workerSweep, queue string
 	return nil, nil
 }
 
-// countRuns adds n to the number of a sweep's runs in execution here.
+// countRuns adds n, which may be negative, to the number of a sweep's runs in execution here.
 func (w *workerState) countRuns(s *workerSweep, n int) {
 	w.lock.Lock()
 	defer w.lock.Unlock()

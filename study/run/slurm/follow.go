@@ -159,7 +159,8 @@ func refreshFolders(dir string) {
 	}
 }
 
-// giveUpRuns gives up the missing runs of tasks that have left the queue, and issues notices on how the tasks ended.
+// giveUpRuns gives up the missing runs of tasks that have left the queue, which ends the waits for them, and issues
+// notices on how the tasks ended.
 func (r *Runner) giveUpRuns(ctx context.Context, b *batch) {
 	lost := r.countLost(b)
 	for _, text := range b.describeEnds(ctx, lost, b.jobOf) {
