@@ -57,7 +57,7 @@ func (w *workerState) loadExperiment(ctx context.Context, s *workerSweep) {
 }
 
 // fetchInput requests the experiment's file with the given digest from the coordinator, part by part, until it is
-// complete or ctx ends. A file above MaxBytes is an error. It does not verify the digest.
+// complete or ctx ends. A file above MaxBytes (0: no limit) is an error. It does not verify the digest.
 func (w *workerState) fetchInput(ctx context.Context, s *workerSweep, digest string) (data []byte, err error) {
 	for {
 		var part input
