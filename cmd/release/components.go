@@ -22,7 +22,8 @@ import (
 )
 
 // listComponents returns the components of a program in CycloneDX format as JSON: the module, all modules compiled into
-// it according to the program itself, and the standard library. The argument binary is the program's file.
+// it according to the program itself, and the standard library. The argument binary is the program's file. It downloads
+// missing modules for their licences.
 func (s *source) listComponents(platform, binary string) ([]byte, error) {
 	info, err := buildinfo.ReadFile(binary)
 	if err != nil {
@@ -95,8 +96,9 @@ func listModules(info *debug.BuildInfo) []debug.Module {
 // legal matches the names of files that must accompany a module.
 var legal = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents|copyright)([.-].*)?$`)
 
-// collectLicences returns the licences of all modules of a program. They must accompany the program. A module without a
-// licence file is an error. The folder dir has the main module.
+// collectLicences returns the licences of all modules of the program in the file binary. They must accompany the
+// program. A module without a licence file is an error. The folder dir has the main module. It downloads missing
+// modules.
 func collectLicences(dir, binary string) ([]byte, error) {
 	info, err := buildinfo.ReadFile(binary)
 	if err != nil {

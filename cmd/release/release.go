@@ -158,8 +158,8 @@ func listPrograms(platform string) []string {
 	return []string{mainProgram}
 }
 
-// build compiles a program for a platform. It sets all that could differ between machines: paths, processor versions,
-// C libraries.
+// build compiles a program for a platform into the file binary. pgo is the profile for the compiler, relative to the
+// source, or off. It sets all that could differ between machines: paths, processor versions, C libraries.
 func (s *source) build(program, platform, pgo, binary string) error {
 	system, processor, _ := strings.Cut(platform, "/")
 	c := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-pgo="+pgo, "-ldflags=-s -w", "-o", binary,
@@ -209,7 +209,7 @@ func (s *source) pack(files map[string][]byte, platform, folder string) error {
 	return nil
 }
 
-// addSite adds the documentation site, which the program binary itself makes in dir.
+// addSite adds an archive of the documentation site to files. The program binary itself makes the site in dir.
 func (s *source) addSite(files map[string][]byte, binary, dir string) error {
 	if out, err := exec.Command(binary, "docs", "--site", dir).CombinedOutput(); err != nil {
 		return fmt.Errorf("weir docs: %w\n%s", err, out)
@@ -235,7 +235,8 @@ func (s *source) addSite(files map[string][]byte, binary, dir string) error {
 	return err
 }
 
-// publish writes the files of a release with their checksums, and returns the sorted paths.
+// publish writes the files of a release with their checksums into a folder, which it creates, and returns the sorted
+// paths. It adds SHA256SUMS to files.
 func publish(dir string, files map[string][]byte) (written []string, err error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err

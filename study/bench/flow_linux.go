@@ -144,9 +144,9 @@ func (f *flow) end() {
 	unix.Close(f.in)
 }
 
-// appendEcho replaces the contents of b by an ICMP echo request (RFC 792) with a sequence number, as long as ping's: 64
+// fillEcho replaces the contents of b by an ICMP echo request (RFC 792) with a sequence number, as long as ping's: 64
 // bytes, which are 98 bytes of Ethernet.
-func appendEcho(b []byte, seq uint16) []byte {
+func fillEcho(b []byte, seq uint16) []byte {
 	b = append(b[:0], icmpEcho, 0, 0, 0, identifier>>8, identifier&0xff, byte(seq>>8), byte(seq))
 	b = append(b, make([]byte, 56)...)
 	binary.BigEndian.PutUint16(b[2:], packet.Checksum(packet.Sum(0, b)))
@@ -223,7 +223,7 @@ func (h *hosts) measureEchoes(n int, pause time.Duration) (took []unit.Time, una
 	var out []byte
 	for seq := range uint16(cold + n) {
 		time.Sleep(pause)
-		out = appendEcho(out, seq)
+		out = fillEcho(out, seq)
 		start := time.Now()
 		if _, err := unix.Write(fd, out); err != nil {
 			return nil, 0, fmt.Errorf("echo: %w", err)

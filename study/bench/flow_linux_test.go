@@ -16,7 +16,7 @@ import (
 
 // TestIsReply_AcceptsOwnReplyOnly checks that only a reply to a request is accepted.
 func TestIsReply_AcceptsOwnReplyOnly(t *testing.T) {
-	request := appendEcho(nil, 513)
+	request := fillEcho(nil, 513)
 	if len(request) != 64 || packet.Checksum(packet.Sum(0, request)) != 0 || request[6] != 2 || request[7] != 1 {
 		t.Fatalf("% x", request)
 	}

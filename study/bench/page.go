@@ -96,8 +96,8 @@ func loadAverage() string {
 	return ""
 }
 
-// Page measures how long a browser takes until the first paint of the list of many results, and of other pages. It
-// makes the results in a temporary folder. It returns ErrNoBrowser without Chromium.
+// Page measures how long a browser takes until the first paint of the list of many results, and of other pages, in
+// o.Rounds rounds (1 or more). It makes the results in a temporary folder. It returns ErrNoBrowser without Chromium.
 func Page(ctx context.Context, r *experiment.Registry, o PageOptions) (*PageFigures, error) {
 	if o.open == nil {
 		program, err := exec.LookPath("chromium")
@@ -177,8 +177,8 @@ func (f *PageFigures) runRound(ctx context.Context, b *driver, r *experiment.Reg
 	return nil
 }
 
-// makeResults runs an experiment and makes n results folders below out, which have the same files under different
-// names: links to the first one's. It returns the last name.
+// makeResults runs an experiment and makes n results folders (1 or more) below out, which have the same files under
+// different names: links to the first one's. It returns the last name.
 func makeResults(ctx context.Context, r *experiment.Registry, out string, n int) (last string, err error) {
 	names := r.Experiments()
 	if len(names) == 0 {

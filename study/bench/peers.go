@@ -102,7 +102,8 @@ type peerBench struct {
 }
 
 // Peers runs the same flows over the same paths in Weir and in Debian's ns-3, with DCTCP and CUBIC in a k-ary fat tree.
-// It builds the program for ns-3 first, and returns an error with the needed packages if that fails.
+// o.Rounds is 1 or more; o.RunTurn is not used. It builds the program for ns-3 in a temporary folder first, and returns
+// an error with the needed packages if that fails.
 func Peers(ctx context.Context, r *experiment.Registry, k int, o TurnOptions) (*PeersFigures, error) {
 	return (&peerBench{Meters: MachineMeters(), output: runProgram, repeats: peerRepeats}).runAll(ctx, r, k, o)
 }
@@ -328,7 +329,8 @@ func (s *PeerSide) parse(out string) (rate float64, err error) {
 	return float64(s.PacketHops) / cpu, nil
 }
 
-// compareFCTs sets Median and Apart from the flows' completion times: how much ns-3's differ from Weir's.
+// compareFCTs sets Median and Apart from the flows' completion times: how much ns-3's differ from Weir's. Both sides
+// must have the same flows, and Apart must be 0.
 func (r *PeerRow) compareFCTs() {
 	var ratios []float64
 	for i := range r.Weir.FCT {
@@ -342,7 +344,8 @@ func (r *PeerRow) compareFCTs() {
 // quantiles are the shown quantiles of flow completion times.
 var quantiles = []float64{0, 0.1, 0.5, 0.9, 0.99, 1}
 
-// fctQuantiles returns the quantiles of the completion times in microseconds, followed by the mean.
+// fctQuantiles returns the quantiles of the completion times in microseconds, followed by the mean. There must be at
+// least one flow.
 func (s *PeerSide) fctQuantiles() (out []float64) {
 	x := slices.Sorted(slices.Values(s.FCT))
 	sum := 0.0

@@ -67,8 +67,8 @@ type ScaleFigures struct {
 // turn has some million packet-hops.
 func permutationFlow(hosts int) int64 { return max(100_000, 256_000_000/int64(hosts)) }
 
-// Scale times complete HPCC++ in fat trees with the given numbers of hosts (Sizes), on one thread. Sizes above 8,192
-// hosts have one round. It returns an error for another number of hosts before it starts.
+// Scale times complete HPCC++ in fat trees with the given numbers of hosts (Sizes), on one thread. o.Rounds is 1 or
+// more; sizes above 8,192 hosts have one round. It returns an error for another number of hosts before it starts.
 func Scale(ctx context.Context, hosts []int, o TurnOptions) (*ScaleFigures, error) {
 	f := &ScaleFigures{Name: "scale", Machine: thisMachine(), Rounds: o.Rounds}
 	for _, h := range hosts {

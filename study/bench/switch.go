@@ -156,8 +156,8 @@ func (r *SwitchRow) undisturbedTurns() (indices []int) {
 	return indices
 }
 
-// summarize computes the row's figures from its turns, and from the turns of the direct path. direct may be nil: then
-// there is no ratio.
+// summarize computes the row's figures from its turns, at least one, and from the turns of the direct path in the same
+// rounds. direct may be nil: then there is no ratio.
 func (r *SwitchRow) summarize(direct *SwitchRow) {
 	indices := r.undisturbedTurns()
 	medianOf := func(value func(i int) float64) float64 {
@@ -195,8 +195,9 @@ func (r *SwitchRow) summarize(direct *SwitchRow) {
 	}
 }
 
-// medianRatio returns the median over rounds of r's goodput divided by base's. The result compared is the number of
-// these rounds: those in which both turns were undisturbed. Without such rounds it takes all rounds and returns 0.
+// medianRatio returns the median over rounds of r's goodput divided by base's. Both must have turns of the same rounds.
+// The result compared is the number of these rounds: those in which both turns were undisturbed. Without such rounds it
+// takes all rounds and returns 0.
 func medianRatio(r, base *SwitchRow) (_ float64, compared int) {
 	var quiet, all []float64
 	for i, t := range r.Turns {
@@ -211,8 +212,8 @@ func medianRatio(r, base *SwitchRow) (_ float64, compared int) {
 	return median(quiet), len(quiet)
 }
 
-// percentile returns a percentile of a sorted list in seconds: the smallest value that is not exceeded by p per cent
-// of the list; 0 for an empty list.
+// percentile returns a percentile of a sorted list in seconds: the smallest value that is not exceeded by p per cent of
+// the list, with p from 1 to 100; 0 for an empty list.
 func percentile(sorted []unit.Time, p int) float64 {
 	if len(sorted) == 0 {
 		return 0

@@ -36,8 +36,8 @@ type ThreadsFigures struct {
 const maxTries = 4
 
 // Threads times complete HPCC++ on one thread and on the given number of threads, in turns: 128 hosts with 2 MB and
-// 1,024 hosts with 200 kB per flow. Rounds in which other processes used the cores are discarded and counted. It
-// returns an error if the results of both differ.
+// 1,024 hosts with 200 kB per flow. Rounds in which other processes used the cores are discarded and counted; after
+// maxTries·o.Rounds rounds, a row may have fewer than o.Rounds. It returns an error if the results of both differ.
 func Threads(ctx context.Context, threads int, o TurnOptions) (*ThreadsFigures, error) {
 	f := &ThreadsFigures{Name: "threads", Machine: thisMachine()}
 	for _, auto := range []bool{false, true} {

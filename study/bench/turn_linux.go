@@ -3,7 +3,7 @@ package bench
 import "runtime"
 
 // readCPU returns the CPU time in seconds that all cores were busy or lost to the hypervisor, the CPU time of this
-// process, and the number of cores.
+// process, and the number of cores. The times are 0 if they cannot be read.
 func readCPU() (all, process, cores float64) {
 	m, err := readCPUTimes(0)
 	if err != nil {

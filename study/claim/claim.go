@@ -143,8 +143,9 @@ func (s *View) failWithoutPoint(d *document.Reader, c *Compiled, x document.Map)
 	d.Fail(x.Position, "a where that matches points of the sweep", "the claim %q matches no point of the sweep", c.ID)
 }
 
-// decodeThat compiles the expression t of a claim into c. It reports an error for unknown names, an expression without
-// a measure, and sides in different units.
+// decodeThat compiles the expression t of a claim into c: its selectors, measures and truth. It reports an error for
+// unknown names, an expression without a measure, and sides in different units. With MayBeMeasure it only checks the
+// names.
 func (s *View) decodeThat(d *document.Reader, c *Compiled, t *document.Node) {
 	before := d.CountErrors()
 	text, names := s.replaceSelectors(d, c, t, d.ReadText(t))

@@ -54,7 +54,7 @@ func newEnvironment(point []measure.Coordinate, run *measure.Values) map[string]
 }
 
 // sampleEnvironment returns an environment with every name that a run of this experiment has. Its values have no
-// meaning.
+// meaning. s.Points must not be empty.
 func (s *View) sampleEnvironment() map[string]any {
 	point := append([]measure.Coordinate(nil), s.Points[0]...)
 	return newEnvironment(point, s.Shape())

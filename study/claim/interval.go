@@ -61,7 +61,8 @@ func RelativeWidth(x []float64, quantile float64) float64 {
 	return half / math.Abs(mean)
 }
 
-// meanError returns the mean of a sample and its standard error, which is NaN for fewer than two values.
+// meanError returns the mean of a sample and its standard error, which is NaN for fewer than two values. Without
+// values, the mean is NaN too.
 func meanError(x []float64) (mean, deviation float64) {
 	n := float64(len(x))
 	if n == 0 {

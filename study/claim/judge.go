@@ -109,8 +109,8 @@ func indexSamples(runs []FinishedRun) sampleIndex {
 	return index
 }
 
-// JudgeClaims returns every claim with its verdict over the finished runs of the seeds, in the order of claims. seeds
-// are all that should have run; runs of other seeds are ignored.
+// JudgeClaims returns every claim with its verdict over the finished runs of the seeds, in the order of claims. The
+// claims must have been read without errors. seeds are all that should have run; runs of other seeds are ignored.
 func (s *View) JudgeClaims(claims []*Compiled, seeds []uint64, runs []FinishedRun) []Claim {
 	index := indexSamples(runs)
 	var out []Claim
@@ -181,9 +181,10 @@ func (s *View) judgeClaim(c *Compiled, seeds []uint64, index sampleIndex) Claim 
 // disturbedText follows the numbers of a point at which the machine disturbed a run.
 const disturbedText = " (the machine disturbed it)"
 
-// claimEnvironment returns the environment of a claim's expression at point i for a seed: the run there, the next run
-// along the claim's key, and the runs at other points that it names. It returns nil if one of them is missing. It adds
-// these runs to used, with whether the machine may have changed a measure that the claim names.
+// claimEnvironment returns the environment of a claim's expression for a seed at point i, one of matchingPoints. It has
+// the run there, the next run along the claim's key, and the runs at other points that it names. It returns nil if one
+// of them is missing. It adds the runs that it found to used, with whether the machine may have changed a measure that
+// the claim names.
 func (s *View) claimEnvironment(c *Compiled, i int, seed uint64, index sampleIndex,
 	used map[*FinishedRun]bool) map[string]any {
 	r := index[measure.PointName(s.Points[i])][seed]

@@ -92,7 +92,7 @@ func (v *nameChecker) Visit(n *ast.Node) {
 	}
 }
 
-// recordMeasure records the name of a variable's member if it is a measure.
+// recordMeasure records the name of a variable's member if it is a measure; variable "" is the current point.
 func (v *nameChecker) recordMeasure(variable, name string) {
 	if _, ok := v.measures[name]; !ok {
 		return

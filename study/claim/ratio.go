@@ -150,7 +150,8 @@ func (r *Ratio) divide(m, divisor *measure.Measured) measure.Measured {
 }
 
 // ComputeRatios returns the ratios of each run, in the order of runs; nil for a run without the measures. A ratio is
-// NaN if the run at its reference point is missing. It records in each run its ratios to a disturbed run.
+// NaN if the run at its reference point is missing. It changes runs: it adds to each the names of its ratios to a
+// disturbed run.
 func (s *View) ComputeRatios(ratios []Ratio, runs []FinishedRun) [][]measure.Measured {
 	out := make([][]measure.Measured, len(runs))
 	if len(ratios) == 0 {

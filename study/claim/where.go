@@ -113,8 +113,8 @@ func compareValues(op string, a, b float64) bool {
 	return a != b
 }
 
-// Matches reports whether the filter selects a point. An empty filter selects all. An expression that fails at the
-// point does not.
+// Matches reports whether the filter selects a point. An empty filter selects all, and a condition on a key that the
+// point lacks counts as met. A filter whose expression fails at the point does not select it.
 func (c *Filter) Matches(point []measure.Coordinate) bool {
 	if c.expression != nil {
 		is, err := expr.Run(c.expression, newEnvironment(point, nil))

@@ -30,8 +30,8 @@ type captureDecoder struct {
 	parsed map[string]*pcapflows.Source // by file and selection
 }
 
-// isCapture reports whether a traffic's file is a capture. It reports an error if the file is a capture but `as` is
-// missing.
+// isCapture reports whether a traffic's file is a capture: by the key `as`, or by its extension. A capture without `as`
+// is an error, but isCapture returns true.
 func (d *captureDecoder) isCapture(x document.Map) bool {
 	if as := x.Get("as"); as != nil {
 		return true
@@ -102,8 +102,8 @@ type hostPrefix struct {
 	node int
 }
 
-// readHosts reads `hosts`, which maps addresses to hosts. A prefix must not have bits beyond its length. Without the
-// key it assigns no host.
+// readHosts reads `hosts`, which maps addresses to hosts, into c.given. A prefix must not have bits beyond its length.
+// Without the key, c.given stays nil.
 func (c *captureTraffic) readHosts() {
 	v := c.x.Get("hosts")
 	if v == nil {
@@ -139,7 +139,8 @@ func (c *captureTraffic) readHosts() {
 	}
 }
 
-// readCapture reads the capture; nil after an error. It caches captures for the other points of a sweep.
+// readCapture reads the capture and sets c.name to its file; nil after an error. It caches captures for the other
+// points of a sweep.
 func (c *captureTraffic) readCapture() *pcapflows.Source {
 	want := pcapflows.Selection{Flows: c.as == asFlows}
 	if v := c.x.Get("port"); v != nil {
@@ -197,9 +198,9 @@ func (c *captureTraffic) readInterfaces() (patterns []string) {
 	return patterns
 }
 
-// mapAddresses finds the host of each address: by the longest prefix of `hosts`, or without this key in the order of
-// addresses and hosts. An address without a host gets −1. It reports an error if `hosts` is required or has an entry
-// without packets, and then returns false.
+// mapAddresses sets c.host, the host of each address: by the longest prefix of `hosts`, or without this key in the
+// order of addresses and hosts. An address without a host gets −1. It reports an error if `hosts` is required or has an
+// entry without packets, and then returns false.
 func (c *captureTraffic) mapAddresses(s *pcapflows.Source) bool {
 	n := c.p.measured.Network
 	c.host = make([]int, len(s.Addresses))
@@ -258,7 +259,7 @@ func joinAddresses(addresses []netip.Addr) string {
 	return strings.Join(words, ", ")
 }
 
-// countLeft counts a packet or flow that is omitted, by the reason.
+// countLeft counts a packet or flow that is omitted in c.left, by the reason.
 func (c *captureTraffic) countLeft(reason string) {
 	i := slices.IndexFunc(c.left, func(l pcapflows.Omission) bool { return l.Why == reason })
 	if i < 0 {
@@ -289,8 +290,8 @@ func (c *captureTraffic) findHosts(from, to int32, time, offset unit.Time) (src,
 	return 0, 0, false
 }
 
-// addFlows adds a flow for each direction of a connection that carried data. time offset is subtracted from their
-// starts. It reports an error if no flow is left.
+// addFlows adds a flow for each direction of a connection that carried data, to traffic id. The time offset is
+// subtracted from their starts. It reports an error if no flow is left.
 func (c *captureTraffic) addFlows(s *pcapflows.Source, id int, offset unit.Time) {
 	if !c.checkFlowCount(c.x.Get("file").Position, c.p, float64(len(s.Flows))) {
 		return

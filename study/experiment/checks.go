@@ -15,9 +15,10 @@ import (
 // maxPairs limits the pairs of hosts of a traffic for which paths are examined.
 const maxPairs = 1000
 
-// checkTraffic collects the remarks of the traffic's transport and controller about their paths. It runs when the
-// traffic is read, for errors, and again when all traffics are known (checkPrograms), for warnings. The traffic's
-// flows are the point's flows from first on and before end.
+// checkTraffic reports the remarks of the transport and the controller of traffic id about their paths. It runs when
+// the traffic is read, for errors, and again when all traffics are known (checkPrograms), for warnings. The traffic's
+// flows are the point's flows from first on and before end. It also sets the traffic's timer and extends the range of
+// round trips (longest, shortest). The first call adds the traffic to d.checked. After errors it has no effect.
 func (d *pathChecker) checkTraffic(p *Point, id, first, end int) {
 	if !d.OK() || id >= len(p.entries) {
 		return

@@ -52,8 +52,8 @@ func newDecoder(c *document.Reader, r *Registry, src *Source, placement switchfi
 	return d
 }
 
-// decodePoint decodes combination i of the sweep. It adds the names of used bindings to used. Errors go to the reader.
-// After an error the point is incomplete.
+// decodePoint decodes combination i of the sweep. It adds the names of used bindings to used, and replaces what d keeps
+// of the previous point. Errors go to the reader. After an error the point is incomplete.
 func (s *Spec) decodePoint(d *decoder, i int, used map[string]bool) *Point {
 	p := &Point{}
 	d.files, d.network.bufferAt, d.network.limits, d.nodes.matches = nil, nil, nil, 0
@@ -126,7 +126,7 @@ func (d *decoder) readComplete(root document.Map, tree *document.Node, p *Point)
 	}
 }
 
-// readMeasures reads the measure list. The point's network and traffic must be set.
+// readMeasures reads the measure list into p.measures. The point's network and traffic must be set.
 func (d *decoder) readMeasures(root document.Map, p *Point) {
 	p.measured.ResolveHosts = func(t *document.Node) []int { return d.nodes.listHosts(t, p) }
 	p.measures = measure.DecodeList(d.Reader, d.registry.Measures, root.GetDefault("measure"), &p.measured)
@@ -195,7 +195,8 @@ func (d *decoder) tryBuild(root document.Map, p *Point) {
 // All errors of a file are reported together. After an error that others depend on, the functions below read the rest
 // as far as possible, and report no error that may only follow from the first.
 
-// decodePartial reads the parts of a point that do not depend on its network.
+// decodePartial reads the parts of a point that do not depend on its network, to report errors in them. p gets only
+// NoPackets and what decodePartialTraffic adds.
 func (d *decoder) decodePartial(root document.Map, p *Point) {
 	if t := root.Get("switch"); t != nil {
 		switchfile.ReadPrograms(d.Reader, d.registry.Programs, t, d.switches.placement)
@@ -259,7 +260,7 @@ func (d *decoder) decodePartialTraffic(x document.Map, p *Point, names map[strin
 	}
 }
 
-// checkMeasureNames checks the names of measures and of their keys in the measure list t; nil: no list.
+// checkMeasureNames reports unknown names of measures and of their keys in the measure list t; nil: no list.
 func (d *decoder) checkMeasureNames(t *document.Node) {
 	if t == nil {
 		return
@@ -286,7 +287,8 @@ func (d *decoder) checkMeasureNames(t *document.Node) {
 }
 
 // decodeRest continues after an error in the sweep, or if a required key is missing. sweep reports whether the sweep's
-// values are known, so that $key can be resolved. It decodes only the first point.
+// values are known, so that $key can be resolved. Then it decodes the first point and appends it to s.points; a missing
+// duration counts as 2400 h. Otherwise it checks only the names of measures.
 func (s *Spec) decodeRest(d *decoder, sweep bool) {
 	tree := document.Copy(d.tree)
 	root, _ := d.ReadMap(tree, top)
@@ -308,7 +310,7 @@ func (s *Spec) decodeRest(d *decoder, sweep bool) {
 }
 
 // decodeOtherBlocks decodes, after a point with errors, the points that differ from it in one block of the sweep, since
-// an error in that block is another one. wrong is the combination with errors.
+// an error in that block is another one. It drops the points. wrong is the combination with errors.
 func (s *Spec) decodeOtherBlocks(d *decoder, wrong int, used map[string]bool) {
 	d.AllowRepeats()
 	step := 1
@@ -325,7 +327,8 @@ func (s *Spec) decodeOtherBlocks(d *decoder, wrong int, used map[string]bool) {
 	}
 }
 
-// checkResultNames checks plots and claims while the measures of runs are unknown.
+// checkResultNames checks plots and claims while the measures of runs are unknown. It sets s.view. Without points it
+// has no effect.
 func (s *Spec) checkResultNames(d *decoder) {
 	root := top.ViewMap(s.root)
 	s.setView()

@@ -98,7 +98,7 @@ type Stalls struct {
 	Length unit.Time // of each stall; 0: no stalls
 }
 
-// readStalls reads when the simulator's hosts stall. Without the key they do not.
+// readStalls reads into p.stalls when the simulator's hosts stall. Without the key they do not.
 func (d *eventDecoder) readStalls(root document.Map, p *Point) {
 	value := root.Get("stalls")
 	if value == nil {

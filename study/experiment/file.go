@@ -332,7 +332,8 @@ func setOwnStack(t *document.Node, within bool) {
 	}
 }
 
-// rescaleTree replaces all values of a tree for which change returns true by the text that it returns.
+// rescaleTree replaces all values of a tree for which change returns true by the text that it returns. They count as
+// set by --set.
 func rescaleTree(t *document.Node, change func(text string) (string, bool)) {
 	switch t.Kind {
 	case document.Mapping:

@@ -113,9 +113,9 @@ type flowFile struct {
 	triggers []workload.Trigger
 }
 
-// addFlows adds the traffic to the point, with the file's flows to the selected port. It stops at the first flow with
-// an error: an unknown host, no path, or a start before the offset. Flows that wait for others start at the offset or
-// later.
+// addFlows adds the traffic to the point, with the file's triggers and its flows to the selected port. The offset is
+// subtracted from all starts. It stops at the first flow with an error: an unknown host, no path, or a start before the
+// offset. Flows that wait for others start at the offset or later.
 func (d *flowFileDecoder) addFlows(x document.Map, p *Point, tr Traffic, l *flowFile, flows []workload.Flow) {
 	id, first := len(p.entries), p.flows.count
 	p.entries = append(p.entries, tr)
@@ -241,7 +241,7 @@ func (l *flowList) addReduction(r reduction) {
 	l.count += r.Count()
 }
 
-// flowAt returns flow i of the list, from 0.
+// flowAt returns flow i of the list, from 0 and below count.
 func (l *flowList) flowAt(i int) Flow {
 	k := len(l.parts) - 1
 	for l.parts[k].first > i {

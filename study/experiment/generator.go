@@ -133,8 +133,9 @@ func (d *trafficDecoder) readSizes(t *document.Node) *workload.CDF {
 	return nil
 }
 
-// addGenerator reads the other keys of a traffic with drawn flows, and adds the traffic to the point, unless a key has
-// an error. flows is the number of flows per sender or pair without a load.
+// addGenerator reads the other keys of a traffic with drawn flows into g, and adds the traffic to the point, unless one
+// of these keys has an error. It also checks the numbers of hosts and their paths. flows is the number of flows per
+// sender or pair without a load.
 func (d *trafficDecoder) addGenerator(x document.Map, p *Point, tr Traffic, g *Generator, flows int) {
 	g.Flows = flows
 	if v := x.Get("sizes"); v != nil {
@@ -240,8 +241,8 @@ type sizedTOS struct {
 	tos  uint8
 }
 
-// readTOS reads a TOS byte, or one for each class of flow sizes: {0 B: 0x10, 100KB: 0x08}. By sizes, the first class
-// must begin at 0 B and sizes must ascend.
+// readTOS reads into tr.tos a TOS byte, or one for each class of flow sizes: {0 B: 0x10, 100KB: 0x08}. By sizes, the
+// first class must begin at 0 B and sizes must ascend. x must have the key tos.
 func (d *trafficDecoder) readTOS(x document.Map, tr *Traffic) {
 	t := x.Get("tos")
 	one := func(v *document.Node) uint8 {

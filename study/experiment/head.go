@@ -167,8 +167,8 @@ func (h *headSection) NeedOn(world string) (Need, bool) {
 	return h.Need()
 }
 
-// readRepeat reads the number of seeds. For a map, repeat is its max and labRepeat its min number. The name of the
-// measure is checked later (checkNeed).
+// readRepeat reads the number of seeds into repeat and labRepeat. A map also sets need; repeat is then its max and
+// labRepeat its min number. The name of the measure is checked later (checkNeed).
 func (h *headSection) readRepeat(d *reader, t *document.Node) {
 	if t.Kind != document.Mapping {
 		if t.Kind == document.List {

@@ -43,7 +43,8 @@ type jobDecoder struct {
 }
 
 // readJob reads a traffic that is a job, or has the key collective, and adds it to the point. A job that consists of
-// flows adds its flows. Other keys that define flows are errors.
+// flows adds its flows. Other keys that define flows are errors. After an error in the job, its hosts or their paths,
+// it adds nothing.
 func (d *jobDecoder) readJob(x document.Map, p *Point, tr Traffic) {
 	node, what := x.Get("job"), "job"
 	others := append(traffic.KeyNames(notJob), "size", "collective")
@@ -232,7 +233,8 @@ func (d *jobDecoder) findMembers(params *document.Node, p *Point, hosts []int, n
 // errUnread is the error of a file that could not be read. It has been reported.
 var errUnread = errors.New("unread")
 
-// readIdeal reads the ideal network, if the key network names one. Then it marks the point as one without packets.
+// readIdeal reads the ideal network into p.ideal, if the key network names one. Then it marks the point as one without
+// packets, also after an error in its parameters.
 func (d *jobDecoder) readIdeal(root document.Map, p *Point) {
 	t := root.Get("network")
 	if t == nil || t.Kind == document.Scalar && t.Text == packets {
@@ -296,7 +298,8 @@ func sameJob(a, b *Traffic) bool {
 	return a.job.Program == b.job.Program && slices.Equal(a.job.Hosts, b.job.Hosts)
 }
 
-// readIterations reads how iterations of jobs follow each other. The key requires a traffic with a job.
+// readIterations reads how iterations of jobs follow each other into p.restartsDraws and p.repeats. Without the key
+// they have its defaults. The key requires a traffic with a job.
 func (d *jobDecoder) readIterations(root document.Map, p *Point) {
 	value := root.Get("iterations")
 	if value == nil {

@@ -83,7 +83,8 @@ func (d *pathChecker) findLoads(p *Point) (loads map[topology.PortRef]*portLoad,
 	return loads, fastest
 }
 
-// addDatagrams adds flows without a controller, each with app bit/s, of a host with a link of the given rate in bit/s.
+// addDatagrams adds flows without a controller, each with app bit/s, of a host. The host's total is at most link, the
+// rate of its link in bit/s.
 func (x *portLoad) addDatagrams(host int, flows, app, link float64) {
 	if x.pace == nil {
 		x.pace = map[int]float64{}

@@ -299,7 +299,8 @@ func (s *Spec) Listing() Listing {
 	return Listing{slices.Clone(s.listing.Columns), slices.Clone(s.listing.Sort)}
 }
 
-// readTables reads how tables are listed. The names of measures must be known. Unknown names are errors.
+// readTables reads into s.listing how tables are listed; t may be nil. The names of measures must be known. Unknown
+// names are errors, and are kept.
 func (s *Spec) readTables(d *reader, t *document.Node) {
 	if t == nil {
 		return

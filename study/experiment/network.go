@@ -130,8 +130,8 @@ func (d *networkDecoder) readNodes(x document.Map, n *listedNetwork) {
 	}
 }
 
-// readNodePair reads the two nodes that a link joins; false after an error. It reports an error for unknown or equal
-// nodes, and for a pair that is already linked.
+// readNodePair reads the two nodes that a link joins, and marks them as linked; false after an error. It reports an
+// error for unknown or equal nodes, and for a pair that is already linked.
 func (d *networkDecoder) readNodePair(x document.Map, n *listedNetwork) (l topology.Link, ok bool) {
 	ok = true
 	ends := x.Get("ends")
@@ -168,8 +168,8 @@ func (d *networkDecoder) readNodePair(x document.Map, n *listedNetwork) (l topol
 	return l, true
 }
 
-// readLink reads a link and adds it to the network, as often as its bundle has links. After an error in its ends it
-// adds no link.
+// readLink reads a link and adds it to the network, with its place to d.bufferAt, as often as its bundle has links.
+// After an error in its ends it adds no link.
 func (d *networkDecoder) readLink(x document.Map, n *listedNetwork) {
 	l, ok := d.readNodePair(x, n)
 	if !ok {
@@ -206,8 +206,8 @@ func (d *networkDecoder) readLink(x document.Map, n *listedNetwork) {
 // extras returns the keys next to a family: hosts, switches and links that are added to its network.
 func extras() *document.Table { return network.SelectKeys("hosts", "switches", "links") }
 
-// readFamily reads a network that is defined by its family and parameters, and by additions next to it. After an error
-// the point has no network.
+// readFamily reads a network that is defined by its family and parameters, and by additions next to it. It sets
+// d.bufferAt. After an error in the family the point has no network, and after one in the additions an incomplete one.
 func (d *networkDecoder) readFamily(t *document.Node, s *topology.Scheme, p *Point) {
 	added := false
 	for _, k := range t.Keys {
@@ -252,7 +252,8 @@ func (d *networkDecoder) readFamily(t *document.Node, s *topology.Scheme, p *Poi
 	p.measured.Network = n
 }
 
-// addToFamily adds the hosts, switches and links next to a family to its network. The key links is required.
+// addToFamily adds the hosts, switches and links next to a family to its network n. The key links is required. After an
+// error n may have only some of them.
 func (d *networkDecoder) addToFamily(t *document.Node, s *topology.Scheme, n *topology.Network) {
 	x, ok := d.ReadMap(t, extras(), s.Name)
 	if !ok {
@@ -382,9 +383,9 @@ func (r *routedNetworks) hash(n *topology.Network, addresses string) (whole, sha
 	return all.Sum64(), form.Sum64()
 }
 
-// assignRoutes sets the addresses and routes of a point's network. Points with the same network share them; points with
-// the same nodes and ends of links share addresses and routes. It adds the memory of new ones to the point. A network
-// with too many routes is an error, after which the point has no routes.
+// assignRoutes sets the addresses and routes of a point's network. Points with the same network share them, and the
+// network itself; points with the same nodes and ends of links share addresses and routes. It adds the memory of new
+// ones to the point. A network with too many routes is an error, after which the point has no routes.
 func (d *networkDecoder) assignRoutes(root document.Map, p *Point) {
 	var r routedNetwork
 	t := root.GetDefault("addresses")
@@ -461,8 +462,9 @@ func (d *networkDecoder) failUnknownLeaf(k document.Entry, leaves []string, entr
 	d.FailUnknown(k.Position, "leaf", k.Name, missing)
 }
 
-// assignPrefixes sets addresses of a fat tree's hosts from their leaves' prefixes: the prefixes of P4TE's figure 1, or
-// those in the file by leaf. Every leaf needs a prefix. After an error r keeps its flat addresses.
+// assignPrefixes sets r's addresses (book, tree and prefixes) of a fat tree's hosts from their leaves' prefixes: the
+// prefixes of P4TE's figure 1, or those in the file by leaf. Every leaf needs a prefix. After an error r keeps its flat
+// addresses.
 func (d *networkDecoder) assignPrefixes(root document.Map, t *document.Node, n *topology.Network, r *routedNetwork) {
 	x, err := n.FindTree()
 	if err != nil {

@@ -23,7 +23,8 @@ type directory struct {
 	hosts, switches, all []string // the first names, for error messages
 }
 
-// indexNetwork fills the directory for a network and returns it. It keeps its content if it has that network.
+// indexNetwork fills the directory for a network and returns it. It keeps its content if it has that network. For
+// messages it keeps the first names of switches and hosts, at most MaxNear + 1 each.
 func (x *directory) indexNetwork(n *topology.Network) *directory {
 	if x.network == n {
 		return x

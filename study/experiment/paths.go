@@ -134,7 +134,8 @@ func capacity(r unit.LinkRate, frame int32) float64 {
 	return float64(r.Packets) * 8 * float64(frame)
 }
 
-// findWalk returns the walk between two NICs, which must have a path. It caches walks.
+// findWalk returns the walk between two NICs, which must have a path, for frames of the given size in bytes. It caches
+// walks.
 func (d *pathChecker) findWalk(p *Point, pair topology.NICPair, frame int32) *walk {
 	key := walkKey{pair, frame}
 	if w, known := d.walks[key]; known {
@@ -194,8 +195,8 @@ func (w *walk) findNarrowest(n *topology.Network, frame int32) {
 }
 
 // collectPaths adds to site the paths of the traffic's flows, each kind once. The traffic's flows are the point's flows
-// from first on and before end. It returns how switches distribute the flows. It also sets the size of the largest flow
-// and how packets are sprayed.
+// from first on and before end. It returns how switches distribute the flows. It also sets the site's slowest paths,
+// the size of the largest flow and how packets are sprayed.
 func (d *pathChecker) collectPaths(p *Point, site *cc.FlowContext, tr *Traffic, first, end int) (spread spreading) {
 	index := map[cc.FlowPath]int{} // index in site.Paths + 1
 	frame := p.measured.Framing.FrameBytes(tr.measured.Headers(), tr.measured.Payload, true)
@@ -351,7 +352,7 @@ func (d *pathChecker) isIdle(p *Point, w *walk) bool {
 
 // isUnqueued reports whether neither data nor acknowledgements of a path can wait at a switch: no port receives more
 // than it can send. It is false as long as not all traffics are known, with events that change rates, and if switches
-// pause, since any port may cause a pause.
+// pause, since any port may cause a pause. The point's limits of waiting must be set (limitWaits).
 func (d *pathChecker) isUnqueued(p *Point, there *walk, src, dst int, frame int32) bool {
 	near, joined := p.measured.Routes.NearestPair(dst, src)
 	if x := p.measured.Waits; d.loads == nil || !joined || x.Memory != nil || len(x.Rates) > 0 {
@@ -489,8 +490,9 @@ func (d *pathChecker) findBusiest(w *walk) (busiest topology.PortRef, flows int)
 	return busiest, flows
 }
 
-// countLong adds a pair's flows of a controller that reads telemetry to the ports that they pass, if they are long.
-// perPair is their number, and size the smallest size in bytes. Equal ports have equal shares of them.
+// countLong adds a pair's flows to the ports of the walk, if their controller reads telemetry and they are long. trip
+// is their round trip, and perPair their number. size is the smallest size in bytes; 0: they have no end. Ports that
+// are alternatives have equal shares. Every port of w must have a load.
 func (d *pathChecker) countLong(p *Point, loads map[topology.PortRef]*portLoad, tr *Traffic, w *walk, trip unit.Time,
 	perPair float64, size unit.Bytes) {
 	if tr.cc == nil || tr.cc.Telemetry == telemetry.NoRequest || tr.traits.AppRate > 0 {
@@ -504,7 +506,8 @@ func (d *pathChecker) countLong(p *Point, loads map[topology.PortRef]*portLoad, 
 	}
 }
 
-// shareEvenly sets the share of the packets that each port sends if switches spread them evenly.
+// shareEvenly sets w.shares: the share of the packets that each port sends if switches spread them evenly. The ports
+// must be in order of their levels.
 func (w *walk) shareEvenly(n *topology.Network) {
 	w.shares = make([]float64, len(w.ports))
 	into, out := map[int]float64{}, map[int]int{} // by switch: share of packets, and ports

@@ -325,8 +325,8 @@ type tally struct {
 	kept  int // nodes, links and listed flows so far
 }
 
-// addPoint counts point i, with its memory, and reports an error if the sweep exceeds a limit. The last point is
-// counted but causes no error.
+// addPoint counts point i, adds its memory to s.memory, and reports an error if the sweep exceeds a limit. The last
+// point is counted but causes no error.
 func (r *tally) addPoint(s *Spec, d *reader, i int, p *Point) {
 	size := len(p.measured.Network.Nodes) + len(p.measured.Network.Links) + p.flows.count
 	r.kept += size

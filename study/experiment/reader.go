@@ -139,7 +139,7 @@ func (d *reader) readFormat(x document.Map, table *document.Table, keys, formats
 	return slices.Index(formats, d.ReadWord(v, "format", formats))
 }
 
-// checkNoFile reports an error for keys that require a file, if there is no file.
+// checkNoFile reports an error for keys in x that require a file. It is called if there is no file.
 func (d *reader) checkNoFile(x document.Map, table *document.Table) {
 	for _, k := range table.KeyNames(readsFile) {
 		if v := x.Get(k); v != nil {

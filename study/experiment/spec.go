@@ -194,7 +194,8 @@ func (s *Spec) setView() {
 	}
 }
 
-// unifyMeasures makes all points have the same measures: each point shows what any point has.
+// unifyMeasures makes all points have the same measures. It sets Buffered and the traffics' Sized at each point if they
+// hold at any point.
 func (s *Spec) unifyMeasures() {
 	buffered, sized := false, map[string]bool{}
 	for _, p := range s.points {

@@ -353,9 +353,9 @@ func (b *bindings) replaceNames(tree *document.Node) {
 	b.substituteNames(tree, b.variables)
 }
 
-// substituteNames replaces every $name by the value of a sweep key, or by what a block defines. Defaults that are read
-// from a sweep key's value belong to this point only, so they are not written to the file's tree. Defaults in a block
-// are written to the block.
+// substituteNames replaces every $name in t by the value of a sweep key, or by what a block defines (variables), and
+// marks these as used. Unknown names are errors. Defaults that are read from a sweep key's value belong to this point
+// only, so they are not written to the file's tree. Defaults in a block are written to the block.
 func (b *bindings) substituteNames(t *document.Node, variables []variable) {
 	for _, x := range t.Items {
 		b.substituteNames(x, variables)

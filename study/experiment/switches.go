@@ -101,7 +101,8 @@ func (d *switchDecoder) checkMap(t *document.Node) bool {
 }
 
 // readPattern reads the configuration of the switches that match a name or a pattern, and stores their programs by node
-// in programs. A later entry replaces values of an earlier one. It reports an error if no switch matches.
+// in programs. A buffer changes the links of these switches in the point's network. A later entry replaces values of an
+// earlier one. It reports an error if no switch matches.
 func (d *switchDecoder) readPattern(k document.Entry, p *Point, programs [][]switchfile.Program) {
 	t, ok := d.ReadMap(k.Value, perSwitch)
 	if !ok {
@@ -159,7 +160,7 @@ func (d *switchDecoder) readPattern(k document.Entry, p *Point, programs [][]swi
 	}
 }
 
-// readRecirculation reads a switch's port to itself: its rate, which is required, and its queue in packets.
+// readRecirculation reads into sc a switch's port to itself: its rate, which is required, and its queue in packets.
 func (d *switchDecoder) readRecirculation(t *document.Node, sc *wiring.SwitchConfig) {
 	x, ok := d.ReadMap(t, recirculation)
 	if !ok {
@@ -348,7 +349,8 @@ func (p *Point) backlogOf(node int, buffer unit.Length, programs []switchfile.Pr
 	return b
 }
 
-// limitChanges adds lower rates from events and stalls of hosts to the limits of waiting, and prepares them.
+// limitChanges adds lower rates from events and stalls of hosts to the limits of waiting, which must be set, and
+// prepares them (PrepareWaits).
 func (p *Point) limitChanges() {
 	w := p.measured.Waits
 	for i := range p.measured.Events {

@@ -236,7 +236,7 @@ func (d *trafficDecoder) readPackets(x document.Map, tr *Traffic, mtu mtu) {
 }
 
 // readStart reads the start of the traffic's flows: a time, or a range from which times are drawn. The start must be
-// before the end of the run and before the key stop; otherwise it reports an error.
+// before the end of the run and before tr.stop, which must be set; otherwise it reports an error.
 func (d *trafficDecoder) readStart(x document.Map, tr *Traffic, p *Point) {
 	var start *document.Node
 	switch {
@@ -314,8 +314,9 @@ func isIdentifier(s string) bool {
 	return s != ""
 }
 
-// readController reads a traffic's congestion controller, and checks that it supports several paths. It sets no
-// controller for transports without one, and reports an error if the file names one there.
+// readController reads a traffic's congestion controller, checks that it supports several paths, and stores its
+// parameters in d.paths for later remarks. It sets no controller for transports without one, and reports an error if
+// the file names one there.
 func (d *trafficDecoder) readController(x document.Map, tr *Traffic, p *Point) {
 	v := x.Get("cc")
 	if !tr.measured.Transport.Controlled {

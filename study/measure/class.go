@@ -90,8 +90,8 @@ func (e *Evaluation) countsTraffic(traffic int) bool {
 	return e.onlyTraffics == nil || slices.Contains(e.onlyTraffics, e.Point.Traffic[traffic].Name)
 }
 
-// flowHost returns the node that decides whether flow i is in the group: its receiver's or its sender's. It is the
-// host, not the NIC.
+// flowHost returns the node that decides whether flow i is in the group of hosts c: its receiver's or its sender's. It
+// is the host, not the NIC.
 func (c *class) flowHost(e *Evaluation, i int) int {
 	if c.receiving {
 		return e.Point.Host(e.Load.Flows[i].Dst)
@@ -163,7 +163,8 @@ func (c *class) hasUnfinishedJob(e *Evaluation) (some bool) {
 	return some
 }
 
-// goodputByHost returns the goodput of each host of a group in bit/s, in the order of c.hosts, over the measured part.
+// goodputByHost returns the goodput of each host in bit/s, in the order of c.hosts, over the measured part. The class
+// must be a group of hosts.
 func (c *class) goodputByHost(e *Evaluation) []float64 {
 	bytes := make([]unit.Bytes, len(c.hosts))
 	hostIndex := func(h int) int {
@@ -211,7 +212,7 @@ func (e *Evaluation) addByClass(classes []class, name, unitName string, sized bo
 }
 
 // maxHostMean returns the largest of the hosts' means of value(i) over their flows i; NaN without a value. Flows for
-// which value returns false do not count.
+// which value returns false do not count. The class must be a group of hosts.
 func (c *class) maxHostMean(e *Evaluation, value func(i int) (v float64, ok bool)) float64 {
 	sum, n := make([]float64, len(c.hosts)), make([]float64, len(c.hosts))
 	for i := range e.Load.Flows {

@@ -14,7 +14,7 @@ import (
 // loss measures the share of data packets that did not arrive.
 type loss struct{ traffics }
 
-// AddValues adds 1 − received/sent packets by traffic, at least 0.
+// AddValues adds 1 − received/sent packets by traffic, at least 0; NaN for a traffic that has sent no packet.
 func (*loss) AddValues(e *Evaluation) {
 	e.AddByTraffic("loss", "", func(t int) float64 {
 		var sent, received int64

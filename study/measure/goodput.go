@@ -85,8 +85,9 @@ func watchReceived(load *outcome.Load, every unit.Time, traffic int) (out []outc
 	return out
 }
 
-// goodputInInterval returns the goodput of each traffic in interval k, in bit/s, from the samples of watchReceived.
-// traffic is the argument of watchReceived. It is 0 for traffics that are not watched.
+// goodputInInterval returns the goodput of each traffic in interval k, from 0 and below countIntervals, in bit/s. It
+// uses the samples of watchReceived, whose argument traffic must be the same. It is 0 for traffics that are not
+// watched.
 func (e *Evaluation) goodputInInterval(traffic int, every unit.Time, k int) []float64 {
 	out := make([]float64, len(e.Point.Traffic))
 	n := 0
@@ -225,9 +226,9 @@ func (s *shares) addFlow(grouping string, src int, x float64) {
 	s.all[i] += x
 }
 
-// computeFairness returns Jain's index for each interval. grouping is traffic, flow or sender. It covers the traffics,
-// or the flows that were active throughout the interval, or the senders of these flows. It is NaN for an interval in
-// which no byte arrived.
+// computeFairness returns Jain's index for each interval, from the samples of watchReceived for all traffics. grouping
+// is traffic, flow or sender. It covers the traffics, or the flows that were active throughout the interval, or the
+// senders of these flows. It is NaN for an interval in which no byte arrived.
 func (e *Evaluation) computeFairness(grouping string, every unit.Time) (out []float64) {
 	for k := range e.countIntervals() {
 		if grouping == "traffic" {

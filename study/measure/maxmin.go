@@ -124,9 +124,10 @@ type Demand struct {
 	Max    float64
 }
 
-// FairShares returns the max-min fair rate of each demand. rates has the capacity of each resource, which Demand.Uses
-// names. A demand that is unlimited and uses no resource gets 0. All rates grow together until a resource is full or a
-// demand is satisfied. Then the demands concerned keep their rates, and the others grow further.
+// FairShares returns the max-min fair rate of each demand; weights must be above 0. rates has the capacity of each
+// resource, which Demand.Uses names. A demand that is unlimited and uses no resource gets 0. All rates grow together
+// until a resource is full or a demand is satisfied. Then the demands concerned keep their rates, and the others grow
+// further.
 func FairShares(rates []float64, demands []Demand) []float64 {
 	out := make([]float64, len(demands))
 	done := make([]bool, len(demands))

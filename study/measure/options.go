@@ -39,7 +39,8 @@ func (o *Options) requireWindow() (ok bool) {
 	return ok
 }
 
-// ReadSwitches returns the nodes of the switches that a pattern matches. It reports an error if no switch matches.
+// ReadSwitches returns the nodes of the switches that a pattern matches, ascending. It reports an error if no switch
+// matches, or for a wrong range (CheckPattern).
 func (o *Options) ReadSwitches(t *document.Node) (nodes []int) {
 	pattern := o.ReadText(t)
 	p := topology.NewPattern(pattern)

@@ -159,7 +159,7 @@ func (p *Point) Path(src, dst int, tr *Traffic) cc.Path {
 }
 
 // BDP returns the bandwidth-delay product of a flow's path in bytes: base RTT times the rate at which the slowest link
-// carries payload. src and dst are NICs.
+// carries payload. src and dst are NICs, between which a path must exist.
 func (p *Point) BDP(src, dst int, tr *Traffic) float64 {
 	frame := p.Framing.FrameBytes(tr.Headers(), tr.Payload, true)
 	rate := math.Inf(1) // bytes/s

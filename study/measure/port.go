@@ -33,7 +33,7 @@ func (m *port) ReadOptions(o *Options) {
 	m.every = o.ReadEvery()
 }
 
-// watchPort returns a watch of a quantity of the port if `every` is given.
+// watchPort returns a watch of a quantity of the port if `every` is given; no needs otherwise.
 func (m *port) watchPort(quantity outcome.Quantity) Needs {
 	if m.every == 0 {
 		return Needs{}

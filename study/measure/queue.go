@@ -23,7 +23,7 @@ type queue struct {
 // Label returns the port's name, or the pattern of switches.
 func (m *queue) Label() string { return m.label }
 
-// Excludes reports that all queues must be in one unit.
+// Excludes returns an error text unless other, which must be a queue measure, has the same unit.
 func (m *queue) Excludes(other Measure) (why, allowed string) {
 	if other.(*queue).inBytes != m.inBytes {
 		return "every queue measure of an experiment needs the same unit", ""

@@ -25,7 +25,8 @@ type reduction struct {
 // Label returns the traffic's name; "" for all.
 func (m *reduction) Label() string { return m.label }
 
-// Excludes reports that there is either one entry for all traffics, or one for each.
+// Excludes returns an error text if only one of m and other, which must be a reduction, is for all traffics. There is
+// either one entry for all traffics, or one for each.
 func (m *reduction) Excludes(other Measure) (why, allowed string) {
 	if (other.(*reduction).traffic < 0) != (m.traffic < 0) {
 		return "the reduction of a traffic is given twice", "one entry for each traffic or one entry for all"

@@ -93,10 +93,11 @@ func (p *Point) hasUnevenLinks() bool {
 const maxWait = 100 * unit.Second
 
 // MaxQueueing returns the longest time that a packet from NIC src to NIC dst and its acknowledgement wait together;
-// unit.Never if there is no limit. It includes jitter of links and a frame ahead at each host's NIC. The queues of
-// switches count at ports for which queues returns true; nil: at all ports. With PFC all ports count, since they share
-// the switch's memory. Pauses of the NICs at both ends count only if queues is nil: they require that a switch's memory
-// is full while a NIC waits, and again when its packet arrives.
+// unit.Never if there is no limit. PrepareWaits must have been called, and a path must exist. It includes jitter of
+// links and a frame ahead at each host's NIC. The queues of switches count at ports for which queues returns true; nil:
+// at all ports. With PFC all ports count, since they share the switch's memory. Pauses of the NICs at both ends count
+// only if queues is nil: they require that a switch's memory is full while a NIC waits, and again when its packet
+// arrives.
 func (p *Point) MaxQueueing(src, dst int, queues func(topology.PortRef) bool) unit.Time {
 	if p.Waits.Endless {
 		return unit.Never

@@ -118,7 +118,8 @@ func (x *index) listFolders() (list []folderEntry, old time.Duration, err error)
 	}
 }
 
-// scanFolders reads the list of all folders, the latest first. Without the parent folder the list is empty.
+// scanFolders reads the list of all folders, the latest first, and remembers their order. Without the parent folder the
+// list is empty.
 func (x *index) scanFolders() ([]folderEntry, error) {
 	names, err := x.listNames()
 	if err != nil {
@@ -195,7 +196,8 @@ func (x *index) listNames() ([]string, error) {
 	return names, nil
 }
 
-// rememberOrder stores the names in the order of the list, so that the next sort is fast.
+// rememberOrder stores the names in the order of the list, so that the next sort is fast. Names that the list lacks
+// follow.
 func (x *index) rememberOrder(list []folderEntry) {
 	names := make([]string, 0, len(list))
 	inList := make(map[string]bool, len(list))

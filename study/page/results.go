@@ -28,7 +28,7 @@ type resultRow struct {
 	Kept int // number of finished runs, if the results are not complete
 }
 
-// readRows reads the summaries of folders.
+// readRows reads the summaries of folders in parallel, and counts the runs kept in unfinished ones.
 func (s *Server) readRows(list []folderEntry) []resultRow {
 	rows := make([]resultRow, len(list))
 	forEachParallel(len(list), func(i int) {
@@ -167,8 +167,8 @@ type openedFolder struct {
 // maxOpen limits the cached results.
 const maxOpen = 4
 
-// openResults returns the results of a folder, from the cache if its files are unchanged. The results are shared: the
-// caller does not change them. Results that cannot be read have status 422.
+// openResults returns the results of a folder, from the cache if its files are unchanged; the cache keeps the last
+// maxOpen. The results are shared: the caller does not change them. Results that cannot be read have status 422.
 func (s *Server) openResults(name string) (*results.Outcome, error) {
 	dir, err := s.index.findFolder(name)
 	if err != nil {
@@ -437,7 +437,8 @@ func (s *Server) servePlot(w http.ResponseWriter, r *http.Request) error {
 	return s.serveFile(w, r, "image/svg+xml", "plots", name)
 }
 
-// findRun returns the results and the run that a request names, or a not-found error.
+// findRun returns the results and the run that a request names, or a not-found error. Both are shared: the caller does
+// not change them.
 func (s *Server) findRun(r *http.Request) (*results.Outcome, *results.Run, error) {
 	o, err := s.openResults(r.PathValue("folder"))
 	if err != nil {

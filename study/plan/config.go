@@ -161,7 +161,8 @@ func drawStart(low, high unit.Time, random unit.Random) unit.Time {
 	return low + unit.Time(random.Int64N(int64(high-low)+1))
 }
 
-// addFlow appends the flow f with its NICs, ports and start. It returns an error if there is no path between its NICs.
+// addFlow appends the flow f with its NICs, ports and start, and stores its index and its script. It returns an error
+// if there is no path between its NICs.
 func (b *builder) addFlow(f *experiment.Flow) error {
 	i, tr := len(b.flows), b.point.Entry(f.Traffic)
 	how, port := tr.NIC()
@@ -202,7 +203,8 @@ func (b *builder) addFlow(f *experiment.Flow) error {
 	return nil
 }
 
-// copyAfter returns a copy of the indices of the flows after which f starts. Many flows share one allocation.
+// copyAfter returns a copy of the indices of the flows after which f starts; nil without such flows. Many flows share
+// one allocation.
 func (b *builder) copyAfter(f *experiment.Flow) []int {
 	list := f.After()
 	if len(list) == 0 {
@@ -252,7 +254,8 @@ func (b *builder) Receiver(flow int) (transport.Endpoint, error) {
 // are made later do not have them.
 func ForgetWaits(c *sim.Config) { c.EndpointFactory.(*builder).measured.Waits = nil }
 
-// tryFlow makes both endpoints of a flow to find errors, and returns the sender.
+// tryFlow makes both endpoints of a flow to find errors, and returns the sender. They may change the state that the
+// host's receivers share (hosts).
 func (b *builder) tryFlow(flow int) (sender transport.Endpoint, err error) {
 	f := &b.flows[flow]
 	sender, _, err = b.makeEndpoints(flow, f.Start, &b.hosts[f.Dst])

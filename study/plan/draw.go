@@ -24,7 +24,8 @@ type drawing struct {
 	err                error
 }
 
-// isOver reports whether the current source gets no more flows: after an error or beyond the limit.
+// isOver reports whether the current source gets no more flows: after an error or beyond the limit. Beyond the limit it
+// sets isCut.
 func (g *drawing) isOver() bool {
 	if g.err != nil {
 		return true
@@ -34,8 +35,8 @@ func (g *drawing) isOver() bool {
 	return over
 }
 
-// addFlow visits one flow. Its size is drawn from r. A negative start means that the start is drawn from the traffic's
-// range; setStart is then added to it.
+// addFlow visits one flow, unless isOver, and keeps the error of visit in err. Its size is drawn from r. A negative
+// start means that the start is drawn from the traffic's range; setStart is then added to it.
 func (g *drawing) addFlow(r unit.Random, src, dst int, start, setStart unit.Time) {
 	if g.isOver() {
 		return
@@ -83,7 +84,8 @@ func (g *drawing) visitAll() error {
 	return g.err
 }
 
-// visitSets visits a fixed number of flows of each source, in sets.
+// visitSets visits a fixed number of flows of each source, in sets. A start is drawn from the traffic's range, and then
+// the set's time (Sets) is added.
 func (g *drawing) visitSets(random unit.Random) {
 	sources := drawHosts(random, g.From, g.FromCount, g.ExcludedSource())
 	targets := g.drawTargets(random, sources)

@@ -77,7 +77,8 @@ func sampleStreamsWithin(p *experiment.Point, iterations float64) (list []stream
 	return list
 }
 
-// addJobStreams appends a sample of the messages of a traffic's job, spread over ranks, lanes and time.
+// addJobStreams appends a sample of the messages of a traffic's job, spread over ranks, lanes and time. It counts at
+// most the given number of iterations. A traffic without a job adds none.
 func addJobStreams(list []stream, p *experiment.Point, tr *experiment.Traffic, iterations float64) []stream {
 	j := tr.Job()
 	if j == nil || len(j.Hosts) < 2 {

@@ -15,8 +15,8 @@ import (
 	"weir/worlds/sim"
 )
 
-// addJobs adds the jobs of a run to c, and makes endpoints of one message of each to find errors, unless the network is
-// ideal.
+// addJobs adds the jobs of a run to c, also sets c.Ideal, and adds each job's entry of nicPrograms. It makes endpoints
+// of one message of each job to find errors, unless the network is ideal.
 func (b *builder) addJobs(c *sim.Config) error {
 	c.Ideal = b.point.Ideal()
 	for id := range b.point.Entries() {
@@ -64,8 +64,9 @@ func (b *builder) tryMessage(id, number int, j *experiment.Job) (err error) {
 	return err
 }
 
-// checkNICCount records a job that chooses the NICs of its messages. If the job demands a number of NICs, it returns
-// an error for a host that sends but has fewer NICs with a path to the job's other hosts.
+// checkNICCount sets the last entry of nicPrograms if job j, which was added last, chooses the NICs of its messages. If
+// the job demands a number of NICs, it returns an error for a host that sends but has fewer NICs with a path to the
+// job's other hosts.
 func (b *builder) checkNICCount(id int, j *experiment.Job) error {
 	traits := job.TraitsOf(j.Program)
 	nics, demands := traits.NICs, traits.RequiresNICs
@@ -100,7 +101,8 @@ func (b *builder) checkNICCount(id int, j *experiment.Job) error {
 	return nil
 }
 
-// checkNamedNIC returns an error if the NIC that a traffic names has no path from a rank of its job to a receiver.
+// checkNamedNIC returns an error if the NIC that a traffic names has no path from a rank of its job to a receiver. Job
+// j must be the one that was added last.
 func (b *builder) checkNamedNIC(id int, j *experiment.Job) (err error) {
 	tr := b.point.Entry(id)
 	how, port := tr.NIC()
@@ -139,9 +141,10 @@ func (b *builder) Tick(group int) unit.Time {
 // sourcePorts is the number of source ports of flows.
 const sourcePorts = 50000
 
-// Message gives flow f, which represents message m of job j to rank to, the ports of its queue pair, and its NICs
-// (sim.MessageEndpointFactory). All messages from one rank to another over the same lane or NIC have the same ports, in
-// every iteration. f.Src and f.Dst are hosts before the call and NICs after it. up reports whether a NIC has a link.
+// Message gives flow f, which represents message m of job j to rank to, the ports of its queue pair, its class and its
+// NICs (sim.MessageEndpointFactory). All messages from one rank to another over the same lane or NIC have the same
+// ports, in every iteration. Before the call f.Src and f.Dst are hosts, after it NICs. The function up reports whether
+// a NIC has a link.
 func (b *builder) Message(j int, m *job.Message, to int32, f *outcome.Flow, up func(nic int) bool) error {
 	pair := uint64(uint32(m.From))<<32 | uint64(uint32(to))
 	pair = (pair*0x9e3779b97f4a7c15 ^ uint64(m.Send.Lane)*0xbf58476d1ce4e5b9) + uint64(j)*0x94d049bb133111eb

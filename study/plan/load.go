@@ -44,8 +44,9 @@ type idleProgram struct{ job.Program }
 // Ops returns 0.
 func (idleProgram) Ops(int, int) int { return 0 }
 
-// limitFlows keeps only the first flows of each traffic, and what is observed of them. So trying a run with many flows
-// takes no more memory than reading the experiment. The kept flows do not wait for each other. It changes c.
+// limitFlows keeps only the first maxTried flows of each traffic, and what is observed of them. So trying a run with
+// many flows takes no more memory than reading the experiment. The kept flows do not wait for each other. It changes c,
+// which must be from configureRun, and its builder.
 func limitFlows(p *experiment.Point, c *sim.Config) (err error) {
 	c.Triggers = nil
 	b := c.EndpointFactory.(*builder)

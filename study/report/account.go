@@ -77,7 +77,7 @@ func formatDuration(from, to time.Time) string {
 	return d.Round(time.Second).String()
 }
 
-// newAccount returns the account of an execution.
+// newAccount describes an execution: its times in UTC, its hosts and workers, its incidents and its events.
 func newAccount(e *results.Execution) executionAccount {
 	var a executionAccount
 	by := executorNames[e.By]
@@ -179,7 +179,7 @@ func (a *executionAccount) addWorkers(e *results.Execution) {
 	}
 }
 
-// addIncidents adds the execution's incidents, such as lost runs and waits.
+// addIncidents adds the execution's incidents, such as lost runs and waits, to a.Said.
 func (a *executionAccount) addIncidents(e *results.Execution) {
 	add := func(n int, one, many string) {
 		switch {

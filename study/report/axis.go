@@ -40,8 +40,9 @@ func baseUnit(unit string) string {
 	return unit
 }
 
-// growsByFactors reports whether values grow by factors rather than by steps, such as 1, 2, 4, 8, 16: their
-// logarithms are more evenly spaced than the values.
+// growsByFactors reports whether values grow by factors rather than by steps, such as 1, 2, 4, 8, 16: their logarithms
+// are more evenly spaced than the values. It is false for fewer than three different values, a value up to 0, and a
+// range below a factor of 8.
 func growsByFactors(x []float64) bool {
 	x = slices.Compact(slices.Sorted(slices.Values(x)))
 	if len(x) < 3 || x[0] <= 0 || x[len(x)-1] < 8*x[0] {

@@ -40,8 +40,8 @@ func (a estimate) differs(b estimate) bool {
 }
 
 // markBest returns, by value, a mark for the best of the compared values and for those that do not differ from it. No
-// value is marked if one of them has no interval, as with a single run, or if all values are within the intervals of
-// the best.
+// value is marked if better is Neither, if one of them has no interval, as with a single run, or if all values are
+// within the intervals of the best. Undefined values are ignored.
 func markBest(values []estimate, better measure.Better) []mark {
 	out := make([]mark, len(values))
 	best, defined := -1, 0

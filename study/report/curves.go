@@ -53,7 +53,8 @@ func (d *curveSet) withoutCurves() curveSet {
 	return out
 }
 
-// noteBothWorlds puts the number of runs of each world into the note, if the notes of the worlds differ.
+// noteBothWorlds puts the number of runs of each world into the note of the lab's curves d, if the notes of the worlds
+// differ. It has no effect on plots without markers.
 func (d *curveSet) noteBothWorlds(sim *curveSet) {
 	if d.note == sim.note || d.plain {
 		return
@@ -228,7 +229,7 @@ func showsGroup(p *plots.Plot, group string) bool {
 }
 
 // placePoints returns the points' x values for a sweep key. Words get consecutive places in their order; so do numbers
-// on axes of bars, boxes and heat maps. It appends to d.xs and d.words.
+// on axes of bars, boxes and heat maps. It appends to d.xs and d.words, and sets d.xUnit for numbers.
 func (d *curveSet) placePoints(p plots.Plot, points []PointSummary) (values []float64) {
 	numbers := p.DrawnAs != plots.KindBars && p.DrawnAs != plots.KindBox && p.DrawnAs != plots.KindHeat
 	for _, s := range points {
@@ -291,7 +292,7 @@ func (d *curveSet) addSweep(p plots.Plot, points []PointSummary, name func(*Poin
 }
 
 // addSeries adds the series of each point's first run, thinned if there are many values, or the mean of all runs for a
-// plot with bands.
+// plot with bands. Without bands it sets the note to the seed.
 func (d *curveSet) addSeries(p plots.Plot, points []PointSummary, name func(*PointSummary) curveLabel) {
 	d.plain, d.xUnit = true, "s"
 	if p.Error == "band" && d.maxRuns > 1 {
@@ -381,8 +382,8 @@ type sample struct {
 // maxShown limits the values of a series that a curve shows.
 const maxShown = 1200
 
-// thinSeries returns the values if they are within the limit. Otherwise it divides them into limit/2 parts and returns
-// the smallest and the largest value of each, in order of time. Undefined values are left out then.
+// thinSeries returns the values if they are within the limit (2 or more). Otherwise it divides them into limit/2 parts
+// and returns the smallest and the largest value of each, in order of time. Undefined values are left out then.
 func thinSeries(values []measure.Number, limit int) (out []sample) {
 	if len(values) <= limit {
 		for i, v := range values {

@@ -59,7 +59,8 @@ func (all *worlds) newHeatMap(p plots.Plot) (*figure.Figure, error) {
 	return f, nil
 }
 
-// fillCells fills the panels and the horizontal axis, and reports whether any value is defined.
+// fillCells adds a heat map of the own curves and the paper's numbers to each panel, sets the horizontal axis, and
+// reports whether any value is defined. The curves must be ordered and the scales set.
 func (x *plotBuilder) fillCells() (some bool) {
 	columns := len(x.own.words)
 	f := &x.Figure
@@ -118,8 +119,8 @@ const heatDigits = 3
 // undefinedCells returns n cells without a value.
 func undefinedCells(n int) []float64 { return slices.Repeat([]float64{math.NaN()}, n) }
 
-// addPaperValues adds the paper's numbers to the cells of h, the panel with the given name. Values without a cell are
-// left out.
+// addPaperValues adds the paper's numbers to the cells of h, the panel with the given name, and then sets hasPaper.
+// Values without a cell are left out.
 func (x *plotBuilder) addPaperValues(h *figure.Heat, panel string) {
 	for _, l := range x.paper.curves {
 		row := slices.Index(x.names, l.name)

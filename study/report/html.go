@@ -476,8 +476,8 @@ func safeFileName(text string) string {
 	}, text)
 }
 
-// WriteReport writes plots, host.html and report.html into the outcome's folder, which must exist, and returns the path
-// of report.html. It replaces existing files. Without a linked-in Drawer it writes no plots.
+// WriteReport writes plots/*.svg, host.html and report.html into the outcome's folder, which must exist, and returns
+// the path of report.html. It replaces existing files. Without a linked-in Drawer it writes no plots.
 func WriteReport(o *results.Outcome, p Page) (string, error) {
 	w := newWorlds(o)
 	points := w.own

@@ -84,7 +84,8 @@ func (x *plotBuilder) permuteWords(words []string) {
 	}
 }
 
-// sortWords sorts the words of the axis by the first curve's values.
+// sortWords sorts the words of the axis by the first curve's values, with falling the largest first. Words without a
+// value come last. The values move with their words in all worlds.
 func (x *plotBuilder) sortWords(falling bool) {
 	height := map[string]float64{}
 	for _, l := range x.own.curves[:min(1, len(x.own.curves))] {
@@ -97,7 +98,8 @@ func (x *plotBuilder) sortWords(falling bool) {
 	x.permuteWords(words)
 }
 
-// sortNames sorts the curves by their means.
+// sortNames sorts the names of the curves by their means, with falling the largest first. Curves without a value come
+// last.
 func (x *plotBuilder) sortNames(falling bool) {
 	height := map[string]float64{}
 	for _, l := range x.own.curves {
@@ -112,7 +114,8 @@ func (x *plotBuilder) sortNames(falling bool) {
 	sort.SliceStable(x.names, func(i, j int) bool { return precedes(height, x.names[i], x.names[j], falling) })
 }
 
-// precedes reports whether name a comes before b by their heights; names without a value come last.
+// precedes reports whether name a comes before b by their heights, with falling the larger one first. Names without a
+// value come last.
 func precedes(height map[string]float64, a, b string, falling bool) bool {
 	p, okP := height[a]
 	q, okQ := height[b]

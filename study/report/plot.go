@@ -285,7 +285,7 @@ func (x *plotBuilder) addMarks() {
 }
 
 // findPanel returns the panel with a title, and adds it if necessary. title is the file's name; the panel shows its
-// display name.
+// display name. The pointer is valid until the next panel is added.
 func (x *plotBuilder) findPanel(title string) *figure.Panel {
 	i := slices.Index(x.panels, title)
 	if i < 0 {
@@ -296,8 +296,8 @@ func (x *plotBuilder) findPanel(title string) *figure.Panel {
 	return &x.Figure.Panels[i]
 }
 
-// addMark adds curve l of world d. It leaves out values that are undefined or that a logarithmic axis cannot show, and
-// a curve without other values.
+// addMark adds curve l of world d to its panel, and marks its name as shown. It leaves out values that are undefined or
+// that a logarithmic axis cannot show, and a curve without other values.
 func (x *plotBuilder) addMark(d *curveSet, l *curve) {
 	i := slices.Index(x.names, l.name)
 	if d.panelPerCurve {

@@ -102,7 +102,8 @@ func (d *curveSet) addDistributions(p plots.Plot, points []PointSummary, name fu
 	}
 }
 
-// addBoxes adds boxes over all values of a measure's distribution or, without one, over the values of the seeds.
+// addBoxes adds boxes over all values of a measure's distribution or, without one, over the values of the seeds. It
+// sets the note to the meaning of the boxes.
 func (d *curveSet) addBoxes(p plots.Plot, points []PointSummary, name func(*PointSummary) curveLabel) {
 	every := slices.Contains(p.Lines, byGroup) || p.Panels == byGroup || len(p.Groups) > 0
 	source := "the seeds"

@@ -283,7 +283,7 @@ func differenceText(a results.Agreement) string {
 }
 
 // resultGrid returns the results table without keys that are equal in all rows, and a description of those. l selects
-// and sorts its columns.
+// and sorts its columns. It sets w.empty.
 func (w *worlds) resultGrid(l *TableOptions) (g *grid, same []string) {
 	keys, values := w.resultColumns()
 	g = &grid{keys: keys, values: values, rows: len(w.own)}
@@ -362,7 +362,8 @@ func (c *cluster) withTitle() (out []column) {
 	return out
 }
 
-// clusterColumns groups consecutive columns of one value, and removes the intervals of groups that are wider than room.
+// clusterColumns groups consecutive columns of one value. Groups that are wider than room lose their intervals, also in
+// the cells of values.
 func clusterColumns(values []column, room int) (clusters []cluster) {
 	for i, v := range values {
 		if i == 0 || v.head[0] != values[i-1].head[0] || v.head[2] != values[i-1].head[2] {

@@ -120,7 +120,7 @@ func (x *plotBuilder) chooseRanks(t *measure.Timeline) (ranks []int32, note stri
 }
 
 // rankRows returns the rows of some ranks, in their order, with times in the axis's unit. Adjoining spans of the same
-// state are merged.
+// state are merged. Each rank must have spans in t.
 func (x *plotBuilder) rankRows(t *measure.Timeline, ranks []int32) *figure.Rows {
 	out := &figure.Rows{}
 	at := map[int32]int{} // index of a rank's first span

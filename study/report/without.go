@@ -15,7 +15,7 @@ func DescribeOmitted(s *experiment.Spec) (lines []string) {
 }
 
 // sortedColumns returns the columns of the results with the rows sorted by sortNames (TableOptions.Sort); without
-// names, in the order of the sweep.
+// names, in the order of the sweep. It sets w.empty.
 func (w *worlds) sortedColumns(sortNames []string) (keys, values []column) {
 	keys, values = w.resultColumns()
 	g := &grid{keys: keys, values: values, rows: len(w.own)}

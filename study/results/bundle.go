@@ -376,7 +376,8 @@ func unpackArchive(ctx context.Context, r io.Reader, work string, u UnbundleOpti
 	return list, nil
 }
 
-// readList reads and checks the list, the first file of the archive.
+// readList reads and checks the list of files (bundleIndex), which is the first file of the archive. t is then behind
+// it.
 func readList(t *tar.Reader) (*bundleIndex, error) {
 	h, err := t.Next()
 	if err != nil {

@@ -26,7 +26,7 @@ func ClaimRun(dir, id string) (*RunClaim, error) {
 	return c, c.claimFile()
 }
 
-// claimFile claims the file.
+// claimFile claims the file. It returns atomicfile.ErrTaken if the file is claimed already.
 func (c *RunClaim) claimFile() (err error) {
 	if c.file, err = atomicfile.Claim(c.name); err == atomicfile.ErrTaken {
 		return err

@@ -23,7 +23,8 @@ type DamagedError struct{ Why string }
 // Error returns the reason.
 func (e DamagedError) Error() string { return e.Why }
 
-// appendDigest adds the digest to a JSON document with each key on its own line, as its last key.
+// appendDigest adds the digest to a JSON document with each key on its own line, as its last key. It may overwrite the
+// end of data.
 func appendDigest(data []byte) []byte {
 	body := append(bytes.TrimSuffix(data, []byte("\n}\n")), ",\n"...)
 	return fmt.Appendf(body, "%s%x\"\n}\n", digestKey, sha256.Sum256(body))

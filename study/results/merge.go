@@ -189,8 +189,9 @@ func worldName(world string) string {
 	return "simulator"
 }
 
-// loadExperiment loads the merged experiment and its plan. text is its resolved spec, origin its origin (nil: unknown),
-// and base the part with its input files. It returns an error if this version would write another spec.
+// loadExperiment loads the merged experiment, and sets spec, command, program and plan of x. text is its resolved spec,
+// origin its origin (nil: unknown), and base the part with its input files. It returns an error if this version would
+// write another spec.
 func (x *merger) loadExperiment(text []byte, origin *originFile, base *mergePart) error {
 	name := filepath.Join(base.dir, "spec.yaml")
 	src, err := x.registry.OpenExperiment(name)

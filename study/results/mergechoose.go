@@ -11,9 +11,9 @@ import (
 	"weir/study/experiment"
 )
 
-// chooseRuns chooses one file for each run. The most frequent program has priority, and of equal files the target
-// folder's. It returns an error if several folders have different results of a run, or unless AnyProgram is set, if
-// several programs executed them.
+// chooseRuns sets x.chosen to one file for each run that a part has, with its traces (x.lists), the duplicates and the
+// programs. The most frequent program has priority, and of equal files the target folder's. It returns an error if
+// several folders have different results of a run, or unless AnyProgram is set, if several programs executed them.
 func (x *merger) chooseRuns() error {
 	at, counts := map[string][]*mergeRun{}, map[executor]int{}
 	firsts := map[executor]*mergeRun{}

@@ -59,8 +59,9 @@ func (x *merger) digestedFiles(dir string, run *Run) (all []digestList, err erro
 	return all, nil
 }
 
-// writeFolder copies all missing files into the merged folder. ctx ends it between two runs. A run follows its trace,
-// so that an interrupted merge leaves no incomplete runs.
+// writeFolder creates the merged folder, writes spec.yaml, origin.json and the inputs, and copies all missing files of
+// runs into it. ctx ends it between two runs. A run follows its trace, so that an interrupted merge leaves no
+// incomplete runs.
 func (x *merger) writeFolder(ctx context.Context) error {
 	if err := MakeFolder(x.dir); err != nil {
 		return err
@@ -183,6 +184,7 @@ type trackedFile struct {
 	err error
 }
 
+// Write writes to the file and keeps the last error in err.
 func (w *trackedFile) Write(b []byte) (int, error) {
 	n, err := w.File.Write(b)
 	if err != nil {

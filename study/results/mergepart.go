@@ -166,8 +166,8 @@ func planKey(point []measure.Coordinate, seed uint64) string {
 	return fmt.Sprintf("%s seed %d", measure.PointName(point), seed)
 }
 
-// readRunFiles reads the runs of a part. It collects errors about damaged or foreign files in wrongs. It stores runs of
-// other programs that runs.json does not list as left out.
+// readRunFiles reads the runs of a part into p.runs. It collects errors about damaged or foreign files in wrongs. Runs
+// of other programs that runs.json does not list go to x.leftOut. A part without the subfolder runs has no runs.
 func (x *merger) readRunFiles(p *mergePart, wrongs *problems) error {
 	entries, err := os.ReadDir(filepath.Join(p.dir, "runs"))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -176,7 +176,8 @@ func (f *originFile) setSeedCount(key string, n uint64) {
 	f.Command = strings.Join(words, " ")
 }
 
-// shellWords splits a command into its words and keeps their quotes.
+// shellWords splits a command at each space outside of quotes and keeps the quotes. Neighbouring spaces give empty
+// words.
 func shellWords(command string) (words []string) {
 	var word strings.Builder
 	inside := false

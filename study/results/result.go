@@ -24,6 +24,7 @@ const Format = 2
 // formatError reports results in a format other than Format.
 type formatError struct{ format int }
 
+// Error states the file's format and the supported one.
 func (e formatError) Error() string {
 	if e.format == 0 {
 		return fmt.Sprintf("the format is missing, so another version of weir wrote the file; this version supports format "+

@@ -13,8 +13,9 @@ import (
 	"weir/study/results"
 )
 
-// writeAccount writes the runner's account of the sweep to host.json before the runner ends, so that it is kept if this
-// process is killed. It has no effect if results are not kept or the runner has no accounts.
+// writeAccount stores the runner's account of the sweep in x.accounts, and writes it to host.json before the runner
+// ends, so that it is kept if this process is killed. It locks the folder, and waits while the disk is full. It has no
+// effect if results are not kept or the runner has no accounts.
 func (x *execution) writeAccount(ctx context.Context) error {
 	a, is := x.o.Runner.(Accountant)
 	if !is || x.out.Dir == "" {
@@ -28,8 +29,9 @@ func (x *execution) writeAccount(ctx context.Context) error {
 	return x.withSpace(ctx, x.keepHosts)
 }
 
-// keepHosts writes host.json: this machine, the accounts of this execution, and those that the file already has. An
-// unreadable file is replaced, after a notice. The caller holds the folder's lock.
+// keepHosts writes host.json and sets out.Hosts: this machine, the accounts of this execution, and those that the file
+// already has. The account of the runs of this process is kept only next to others. An unreadable file is replaced,
+// after a notice. The caller holds the folder's lock.
 func (x *execution) keepHosts() error {
 	before, err := results.ReadHosts(x.out.Dir)
 	if err != nil {
@@ -46,8 +48,9 @@ func (x *execution) keepHosts() error {
 	return results.WriteHosts(x.out.Dir, x.out.Hosts)
 }
 
-// localExecution returns the account of an execution without runner, or nil if no run was executed. Results found in
-// the folder do not count as its runs, and interrupted runs are not failures.
+// localExecution updates x.local, the account of an execution without runner, and returns it. It returns nil with a
+// runner, or if no run has succeeded or failed. Results found in the folder do not count as its runs, and interrupted
+// runs are not failures.
 func (x *execution) localExecution() *results.Execution {
 	if x.o.Runner != nil {
 		return nil
@@ -75,7 +78,8 @@ func FormatRunName(r *plan.Run) string {
 	return fmt.Sprintf("%s seed %d", measure.PointName(r.Point), r.Seed)
 }
 
-// describeMachine returns the description of this machine in the results.
+// describeMachine returns the description of this machine and program in the results. Its number of jobs is o.Jobs as
+// given; 0 is one per core.
 func describeMachine(o Options) results.Machine {
 	host, _ := os.Hostname()
 	return results.Machine{Host: host, OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU(),

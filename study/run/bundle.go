@@ -106,8 +106,8 @@ func DecodeResult(data []byte, r *plan.Run, id string, ports []trace.Port, traci
 	return run, files, nil
 }
 
-// writeGiven writes the files of a trace that another process has made, for commitFiles to move into place. Without
-// such files it has no effect.
+// writeGiven writes the files of a trace that another process has made (t.given), for commitFiles to move into place.
+// It removes the files of an earlier attempt first. Without such a trace it has no effect.
 func (t *tracer) writeGiven() error {
 	if t.given == nil {
 		return nil

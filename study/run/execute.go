@@ -161,8 +161,9 @@ func (x *execution) newTracer(r *plan.Run) *tracer {
 	return newTracer(x.out.Dir, x.o.runID(r), x.ports[r.Index], &x.o.Tracing, r.Spec.TraceQuota())
 }
 
-// openFolder finds the runs that have results, creates the results folder and registers the trace. It then writes the
-// specification, its origin and its inputs.
+// openFolder sets out.Dir, finds the runs that have results, creates the results folder and registers the trace. It
+// then writes the specification, its origin and its inputs. If the folder belongs to another version, it returns an
+// error and has written no file.
 func (x *execution) openFolder(ctx context.Context) error {
 	s := x.out.Spec
 	x.out.Dir = x.o.resultsFolder(s)
@@ -237,8 +238,8 @@ func (x *execution) notifyRepeat(why error) {
 }
 
 // executeMissing executes the runs without results, several at a time, and adds seeds until the measures need no more.
-// It begins and closes the runner, if any run is needed. It returns an error if results cannot be kept, and stops then:
-// further runs would be lost too.
+// If any run is needed, it begins the runner, writes its account and closes it. It returns an error if results cannot
+// be kept, and stops then: further runs would be lost too.
 func (x *execution) executeMissing(ctx context.Context) (lost error) {
 	next := x.listLacking(0)
 	if len(next) == 0 {
@@ -360,8 +361,9 @@ type lostError struct{ error }
 
 func (e lostError) Unwrap() error { return e.error }
 
-// executeOne executes run i and keeps its result. An error of the run is recorded in failures. It returns an error if
-// the result cannot be kept, and atomicfile.ErrTaken if another process executes the run.
+// executeOne executes run i and keeps its result in x.all and, with a results folder, in the run's file. A result that
+// another process has written since the last check is used instead. An error of the run is recorded in failures. It
+// returns an error if the result cannot be kept, and atomicfile.ErrTaken if another process executes the run.
 func (x *execution) executeOne(ctx context.Context, i, threads int, progress progressFunc) error {
 	r := x.runs[i]
 	file := results.RunFile(x.out.Dir, x.o.runID(r))
@@ -424,8 +426,8 @@ func (x *execution) isNew(i int, file string) bool {
 	return err == nil && (was == nil || !os.SameFile(was, now) || !was.ModTime().Equal(now.ModTime()))
 }
 
-// collectResults collects the results of the seeds that count in the outcome, and judges the claims. A result without
-// its trace counts if the run was not repeated.
+// collectResults adds the results of the seeds that count to the outcome, and judges the claims. A result without its
+// trace counts if the run was not repeated. Call it once: it appends to the outcome's lists and counts.
 func (x *execution) collectResults() {
 	out := x.out
 	out.Chosen = x.chooseSeeds()
@@ -455,8 +457,8 @@ func (x *execution) collectResults() {
 	out.Claims = results.JudgeClaims(out.Spec, out.Runs, out.Seeds())
 }
 
-// writeResults writes the files on all runs under the folder's lock, so that they include the runs of other processes.
-// It calls Options.Report last.
+// writeResults looks for results of other processes, collects all results into the outcome (collectResults), and writes
+// the files on all runs, under the folder's lock. It calls Options.Report last.
 func (x *execution) writeResults() error {
 	defer atomicfile.Lock(x.out.Dir)()
 	if err := x.findOthers(); err != nil {
@@ -501,8 +503,9 @@ func executeRun(ctx context.Context, r *plan.Run, o *Options, t *tracer, threads
 	return simulate(ctx, r, o, t, threads, progress)
 }
 
-// simulate executes one run in the simulator. It returns errInterrupted if ctx ended before the run, and the tracer's
-// error if its trace cannot be written. It records frames of PFC after the warm-up if a measure needs them.
+// simulate executes one run in the simulator. It returns errInterrupted if ctx ends before the run does, and the
+// tracer's error if its trace cannot be written. It closes the files of the trace, but does not move them into place.
+// It records frames of PFC after the warm-up if a measure needs them.
 func simulate(ctx context.Context, r *plan.Run, o *Options, t *tracer, threads int,
 	progress progressFunc) (run *results.Run, err error) {
 	c, err := r.Config()

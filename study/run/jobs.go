@@ -12,7 +12,8 @@ import (
 	"weir/worlds/sim"
 )
 
-// addJobs adds to a run which of its jobs align their iterations, and what the first unfinished job waits for.
+// addJobs adds the results of jobs to run.End: which jobs align their iterations, the unfinished jobs with what they
+// wait for, and what the first of these waits for.
 func addJobs(run *results.Run, r *plan.Run, res *outcome.Result) {
 	for i := range res.Jobs {
 		tr := r.SpecPoint.Entry(res.JobGroups[i])

@@ -131,8 +131,9 @@ func (o *Lab) selectGenerator() *Generator {
 	return o.Generator
 }
 
-// repeatRun executes a run again while the machine disturbs it, up to the limit. It returns the last attempt's result,
-// also if that attempt was disturbed, and records all attempts. An error of an attempt ends the run without a result.
+// repeatRun executes a run again while the machine disturbs it, up to the limit. It calls OnRun after each attempt, and
+// counts the run if the last one was disturbed, too (OnBusy). It returns the last attempt's result, also if disturbed,
+// with the records of all attempts. An error of an attempt ends the run without a result.
 func (o *Lab) repeatRun(r *plan.Run, attempt func() (*results.Run, *results.Attempt, error)) (*results.Run, error) {
 	var attempts []results.Attempt
 	limit := o.maxAttempts()
@@ -220,7 +221,8 @@ const timestamps = 12
 
 // labTraffic returns the traffic of the run's Linux hosts, and for each of its flows the index among all flows. The
 // function do executes a function in the network namespace of a node. The argument epoch is time 0 of the experiment,
-// in ns of CLOCK_MONOTONIC. The function progress receives the share of the duration that has passed.
+// in ns of CLOCK_MONOTONIC. The function progress receives the share of the duration that has passed. CheckLab must
+// have accepted the experiment.
 func labTraffic(p *experiment.Point, c *sim.Config, k *kernel.Kernel, do func(node int, f func() error) error,
 	epoch int64, progress func(share float64)) (t labtraffic.Config, indices []int) {
 	t = labtraffic.Config{
@@ -276,8 +278,9 @@ func controlOf(tr *experiment.Traffic) string {
 	return controller.Kernel
 }
 
-// udpEnds creates the endpoints of a flow of datagrams. The sender of a flow that follows others is created when it
-// begins. The plan has created the endpoints before, so errors cannot occur.
+// udpEnds creates the endpoints of flow i of datagrams, and sets UDPReceiver and UDP of x. The sender of a flow that
+// follows others is created when it begins: UDP is nil, and Begin is set. The plan has created the endpoints before, so
+// errors cannot occur.
 func udpEnds(c *sim.Config, i int, x *labtraffic.Flow) {
 	sender := func(start unit.Time) transport.Endpoint {
 		e, _ := c.EndpointFactory.Sender(i, start)

@@ -278,7 +278,8 @@ func interruptReason(ctx context.Context) error {
 	return cause
 }
 
-// equipHosts configures the hosts for their flows, and starts agents on hosts with HPCC++ flows.
+// equipHosts configures the hosts for their flows, and starts agents on hosts with HPCC++ flows. The caller closes the
+// returned group.
 func (o *Lab) equipHosts(r *plan.Run, plane *lab.Config, n *lab.Network) (AgentGroup, error) {
 	if err := o.applyHosts(r, plane, n); err != nil {
 		return nil, err

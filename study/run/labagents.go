@@ -158,7 +158,7 @@ func checkAgents(p *experiment.Point, c *document.Reader, s *experiment.Spec, k 
 	}
 }
 
-// checkTrace notes errors for telemetry on a traffic's path that agents cannot read.
+// checkTrace notes errors in c for telemetry that agents cannot read, on the paths of the traffic with index id.
 func checkTrace(p *experiment.Point, c *document.Reader, s *experiment.Spec, id int) {
 	tr := p.Entry(id)
 	at := s.KeyPlace("switch", "switches", "sweep")

@@ -16,8 +16,9 @@ import (
 	"weir/worlds/lab"
 )
 
-// hasCaptures reports whether the last attempt of a run has captures of all requested switches. If not, the run is
-// executed again. An error describes a damaged capture.
+// hasCaptures reports whether the last attempt of a run has captures, with valid digests, of all requested switches and
+// hosts. If not, the run is executed again. An error describes a damaged capture. A run without Weir hosts needs no
+// capture of hosts.
 func (o *Lab) hasCaptures(r *results.Run, dir string) (bool, error) {
 	for _, name := range o.Capture {
 		n := len(r.Attempts)

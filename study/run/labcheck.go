@@ -153,7 +153,7 @@ func checkLab(p *experiment.Point, tr *experiment.Traffic, c *document.Reader, s
 func checkController(tr *experiment.Traffic, c *document.Reader, s *experiment.Spec, k *kernel.Kernel) bool {
 	transport, _ := tr.Transport()
 	controller, config := tr.CC()
-	if err := kernelHas(k, controller); err != nil {
+	if err := checkAlgorithm(k, controller); err != nil {
 		has := append(s.KernelControllers(k.CongestionControls), s.FollowedControllers()...)
 		c.Fail(tr.CCAt(), document.JoinChoices(has)+", or any with stack: weir of "+transport.Name, "traffic %s: %v",
 			tr.Name(),
@@ -169,8 +169,8 @@ func checkController(tr *experiment.Traffic, c *document.Reader, s *experiment.S
 	return true
 }
 
-// kernelHas returns an error if the kernel lacks a controller's algorithm.
-func kernelHas(k *kernel.Kernel, s *cc.Scheme) error {
+// checkAlgorithm returns an error if the kernel lacks a controller's algorithm.
+func checkAlgorithm(k *kernel.Kernel, s *cc.Scheme) error {
 	if s.Kernel == "" {
 		return fmt.Errorf("the lab's hosts run Linux, which has no congestion control equivalent to %s", s.Name)
 	}

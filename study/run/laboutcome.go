@@ -17,7 +17,7 @@ type labOutcome struct {
 	hosts  *lab.HostsReport
 }
 
-// endTime returns the time at which the last flow ended.
+// endTime returns the time at which the last hosts ended, Linux or Weir hosts, since time 0 of the experiment.
 func (s *labOutcome) endTime() (t unit.Time) {
 	if s.kernel != nil {
 		t = s.kernel.Time
@@ -59,7 +59,7 @@ func (s *labOutcome) endReason() outcome.EndReason {
 }
 
 // setSamples sets the samples of the watches, in the order of the watches: ports from the data plane, flows from their
-// hosts. For Linux hosts, a round trip or delivery rate without a value is -1.
+// hosts. It shares their slices. For Linux hosts it replaces 0, a round trip or delivery rate without a value, by -1.
 func (s *labOutcome) setSamples(p *experiment.Point, c *sim.Config, r *lab.Report, res *outcome.Result) {
 	kernels, own := 0, 0
 	for i, w := range c.Watches {
@@ -134,7 +134,7 @@ func (s *labOutcome) setOnsets(c *sim.Config, r *lab.Report, res *outcome.Result
 	}
 }
 
-// setDelays sets the delays of flow i from the packets that the network delivered.
+// setDelays sets the delays and the reordering of flow i from the packets that the network delivered.
 func (s *labOutcome) setDelays(i int, r *lab.Report, res *outcome.Result) {
 	n, to := &r.Flows[i], &res.Flows[i].Receiver
 	to.DelaySum, to.DelayMin, to.DelayMax, to.Jitter = n.DelaySum, n.DelayMin, n.DelayMax, n.Jitter

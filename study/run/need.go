@@ -127,7 +127,8 @@ func (x *execution) maxJobs() int {
 	return x.o.Jobs
 }
 
-// findOthers finds the results of seeds that count from other processes.
+// findOthers finds the results of seeds that count and that other processes have written since the last check. With
+// Fresh it considers only seeds that this process executes.
 func (x *execution) findOthers() error {
 	for looked := 0; ; {
 		seeds := x.countSeeds()

@@ -69,7 +69,7 @@ type progress struct {
 func newProgress(report func(Progress)) *progress { return &progress{report: report} }
 
 // setTotals sets the number of all runs, and the number that have to be executed; the others count as done. New runs to
-// execute follow the earlier ones.
+// execute follow the earlier ones, so todo never decreases.
 func (p *progress) setTotals(runs, todo int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

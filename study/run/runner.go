@@ -115,8 +115,9 @@ func SimulateRun(ctx context.Context, r *plan.Run, executable string, threads in
 	return SimulateTraced(ctx, r, nil, nil, executable, threads, report)
 }
 
-// SimulateTraced works as SimulateRun, and traces ports of the run (TracePorts). With ports, it returns a bundle of the
-// run and its trace files for DecodeResult. It keeps the files in memory until then.
+// SimulateTraced works as SimulateRun, and traces the marked ports of the run (TracePorts) by tracing. With a marked
+// port it returns a bundle of the run and its trace files for DecodeResult, and keeps the files in memory until then.
+// Without one, tracing may be nil.
 func SimulateTraced(ctx context.Context, r *plan.Run, ports []trace.Port, tracing *Tracing, executable string,
 	threads int,
 	report func(packetHops uint64, share float64)) ([]byte, error) {
@@ -192,7 +193,8 @@ func (x *execution) beginElsewhere(ctx context.Context) error {
 		Dir: x.out.Dir, Fresh: x.o.Fresh, Trace: x.o.Trace, Tracing: x.o.Tracing})
 }
 
-// awaitVerified waits until the runner trusts its results, and returns the runs that have to be executed again.
+// awaitVerified waits until the runner trusts its results. It discards the results that the runner withdraws, with
+// their files, and returns the runs that have to be executed again. Without a runner it has no effect.
 func (x *execution) awaitVerified(ctx context.Context) (again []int, err error) {
 	if x.o.Runner == nil {
 		return nil, nil

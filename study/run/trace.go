@@ -22,8 +22,8 @@ import (
 	"weir/worlds/sim"
 )
 
-// TracePorts returns the ports of each point's network and marks those that match a pattern. A pattern that matches
-// no port at any point is an error.
+// TracePorts returns the ports of each point's network and marks those that match a pattern. Without patterns each
+// point has nil. A pattern that matches no port at any point is an error.
 func TracePorts(s *experiment.Spec, patterns []string) ([][]trace.Port, error) {
 	points := make([][]trace.Port, len(s.Points()))
 	if len(patterns) == 0 {
@@ -156,6 +156,8 @@ func (*memoryFile) Discard()      {}
 // errQuota is the error of a run with a trace above its experiment's limit, which holds on any machine.
 var errQuota = errors.New("its trace is larger than the experiment's trace_quota")
 
+// Write writes to the file, adds to its checksum and to the tracer's used bytes. Beyond the quota it writes nothing and
+// returns errQuota. The first write error stays in lost.
 func (f *traceFile) Write(b []byte) (int, error) {
 	if f.tracer.used += unit.Bytes(len(b)); f.tracer.quota > 0 && f.tracer.used > f.tracer.quota {
 		return 0, fmt.Errorf("%w, %v", errQuota, f.tracer.quota)

@@ -132,7 +132,8 @@ func goroutineStacks() string {
 }
 
 // findAllocators returns a text for each hook that allocates memory for every packet, from a profile of all allocations
-// of another rehearsal. packets is the number of packets that the run sends.
+// of another rehearsal. It profiles the whole process meanwhile (runtime.MemProfileRate). packets is the number of
+// packets that the run sends.
 func findAllocators(r *plan.Run, packets int64) (found []string) {
 	defer func(rate int) { runtime.MemProfileRate = rate }(runtime.MemProfileRate)
 	before := allocationsByStack()

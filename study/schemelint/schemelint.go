@@ -79,8 +79,8 @@ type Watched struct {
 }
 
 // Find checks the controllers and programs of a spec, which must be loaded with the registry of Watch. It runs the
-// beginning of some runs, several times each. It returns the mistakes, each once; why is the reason if a run cannot be
-// checked, and then found is incomplete.
+// beginning of some runs, several times each, until one fails. It returns the mistakes, each once; why is the reason if
+// a run cannot be checked, and then found is incomplete.
 func (w *Watched) Find(s *experiment.Spec) (found []Mistake, why string) {
 	add := func(x Mistake) {
 		if !slices.Contains(found, x) {
@@ -189,9 +189,10 @@ func isUnmarked(p *experiment.Point, name string) bool {
 	return false
 }
 
-// runRehearsal runs the beginning of a run. Without a result, wrong describes the failure. It ends after about maxHops
-// packet-hops. configure changes the run's configuration; onProgress is called during the run, in another goroutine,
-// with its packet-hops. Both may be nil.
+// runRehearsal runs the beginning of a run, up to about maxHops packet-hops. Without a result, wrong describes the
+// failure. A run whose simulated time stands still for stallTimeout is a failure, and its goroutine continues.
+// configure changes the run's configuration; onProgress is called during the run, in another goroutine, with its
+// packet-hops. Both may be nil.
 func runRehearsal(r *plan.Run, configure func(c *sim.Config), onProgress func(hops uint64)) (result *outcome.Result,
 	wrong string) {
 	c, err := r.Config()

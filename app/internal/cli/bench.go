@@ -31,6 +31,7 @@ type benchCmd struct {
 	Profile string        `hidden:"" type:"path" help:"${benchProfile}"`
 }
 
+// Run runs the benchmark b.What and prints its figures. It returns an error if a flag does not apply to the benchmark.
 func (b *benchCmd) Run(a *app) error {
 	switch b.What {
 	case "switch", "clock":

@@ -28,6 +28,8 @@ type checkCmd struct {
 // maxRows limits the runs that weir check lists.
 const maxRows = 100
 
+// Run checks the experiment and prints its runs with estimates of packet-hops, time and memory. With --on lab it also
+// checks the machine. It runs nothing, except a calibration of the speed.
 func (c *checkCmd) Run(a *app) error {
 	s, err := c.loadWatched(a)
 	if err != nil {

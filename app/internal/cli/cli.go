@@ -85,7 +85,8 @@ func Run(r *experiment.Registry, args []string, stdout, stderr io.Writer, termin
 	return runCommand(r, args, stdout, stderr, terminal, screenStyle{})
 }
 
-// runCommand runs a command line and returns its exit code.
+// runCommand runs a command line, without the program's name, and returns its exit code. It prints an error to stderr.
+// The flag terminal reports whether stderr is a terminal, and look is the style of stdout.
 func runCommand(r *experiment.Registry, args []string, stdout, stderr io.Writer, terminal bool,
 	look screenStyle) (code int) {
 	var c commandLine
@@ -181,6 +182,7 @@ type schemaCmd struct {
 	Of string `arg:"" optional:"" default:"experiment" help:"${schemaOf}"`
 }
 
+// Run prints a schema: of experiment files, of all results files, or of one kind of results file.
 func (s *schemaCmd) Run(a *app) error {
 	doc := a.registry.WriteSchema()
 	switch names := results.SchemaNames(); {

@@ -28,6 +28,8 @@ type diffCmd struct {
 	Check bool   `help:"With an fct.txt: exit with 3 if the two sides differ."`
 }
 
+// Run prints a comparison of two results. It returns an error if they have no point and measure in common. If a side is
+// an fct.txt, it compares flows instead.
 func (d *diffCmd) Run(a *app) error {
 	if isCompletions(d.A) || isCompletions(d.B) {
 		return d.compareCompletions(a)

@@ -27,6 +27,7 @@ func (e *exportCmd) addFormats(all []experiment.ExportFormat) {
 	}
 }
 
+// Run exports the results in the format --format, which has to be a name of the registry.
 func (e *exportCmd) Run(a *app, ctx *kong.Context) error {
 	var names []string
 	for i, f := range a.registry.Formats {
@@ -38,7 +39,8 @@ func (e *exportCmd) Run(a *app, ctx *kong.Context) error {
 	return fmt.Errorf("%w: --format is %q; allowed: %s", command.ErrInput, e.Format, document.JoinChoices(names))
 }
 
-// writeFormat exports the results in the format with index i. It returns an error if a flag of another format is given.
+// writeFormat exports the results in the registry's format with index i, by default into a subfolder of the results
+// with the format's name. It returns an error if a flag of another format is given.
 func (e *exportCmd) writeFormat(a *app, ctx *kong.Context, i int) error {
 	for k, f := range a.registry.Formats {
 		if flag := findGiven(ctx, e.Plugins[k]); flag != "" && k != i {
@@ -63,7 +65,8 @@ func (e *exportCmd) writeFormat(a *app, ctx *kong.Context, i int) error {
 	return x.Write(a.registry, dir, into, a.stdout)
 }
 
-// findGiven returns the name of a flag on the command line that sets a field of options, or "".
+// findGiven returns the name of a flag on the command line that sets a field of options, or "". The options are a
+// pointer to a struct of flags.
 func findGiven(ctx *kong.Context, options any) string {
 	fields := reflect.ValueOf(options).Elem()
 	for _, p := range ctx.Path {

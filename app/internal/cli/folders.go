@@ -127,6 +127,7 @@ type listResultsCmd struct {
 	JSON bool           `name:"json" help:"Print one JSON document instead of a table."`
 }
 
+// Run prints the results folders that match the name, or all if it is empty. A folder without results is not an error.
 func (l *listResultsCmd) Run(a *app) error {
 	all, err := results.ListFolders(string(l.Out))
 	if err != nil {
@@ -236,7 +237,8 @@ type removeCmd struct {
 	Yes   bool     `help:"Remove without asking."`
 }
 
-// Run removes the folders one after the other. A name that matches several is an error.
+// Run removes the folders one after the other. Without --yes it asks on standard output before each. A name that
+// matches several is an error before anything is removed. It keeps files that weir did not write.
 func (r *removeCmd) Run(a *app) error {
 	var dirs []string
 	for _, name := range r.Names {
@@ -311,6 +313,8 @@ type bundleCmd struct {
 	To    command.Target `required:"" placeholder:"FILE" help:"Archive to write (.tar.gz); it must not exist."`
 }
 
+// Run writes the folders into a new archive. The file appears when it is complete. An interrupt sets the exit code and
+// is not an error.
 func (b *bundleCmd) Run(a *app) error {
 	signals := handleSignals(a.screen, grace{0, 0, cutNothing, "no files remain; the same command starts again"})
 	defer signals.stop()
@@ -354,6 +358,8 @@ type openCmd struct {
 	Most string         `default:"20GB" placeholder:"SIZE" help:"Max size of all files together."`
 }
 
+// Run unpacks an archive into the folder --into, and writes the tables and the report of each folder anew. Results that
+// cannot be read are an error. An interrupt sets the exit code and is not an error.
 func (o *openCmd) Run(a *app) error {
 	signals := handleSignals(a.screen, grace{0, 0, cutNothing, "no files remain; the same command starts again"})
 	defer signals.stop()

@@ -98,7 +98,8 @@ func (s *showCmd) printFootprint(a *app) error {
 	return nil
 }
 
-// inCommon names points of a sweep by the values that they have in common, and counts the points.
+// inCommon names points of a sweep, at least one: the values that all have in common and the number of points. Without
+// common values, it names the first point and counts the others.
 func inCommon(points []string) string {
 	common := strings.Fields(points[0])
 	for _, p := range points[1:] {
@@ -114,8 +115,8 @@ func inCommon(points []string) string {
 	return fmt.Sprintf("%s (%s)", strings.Join(common, " "), text.Count(len(points), "point"))
 }
 
-// footprintText returns the table of switches with the same programs, for lines of the given width: the switches, the
-// stages of the programs, the sums and the violated limits of P4TE §4.
+// footprintText returns the table of switches with the same programs, at least one, for lines of width characters: the
+// switches, the stages of the programs, the sums and the violated limits of P4TE §4.
 func footprintText(kinds []plan.SwitchFootprint, width int) string {
 	var b strings.Builder
 	for i := range kinds {

@@ -11,14 +11,16 @@ import (
 	"weir/study/experiment"
 )
 
-// newParser returns a parser of all commands. The registry's formats add their flags.
+// newParser returns a parser of all commands, which sets the fields of c. It adds the flags of the registry's formats
+// to c, so it is called once for each c.
 func newParser(r *experiment.Registry, c *commandLine, options ...kong.Option) (*kong.Kong, error) {
 	c.Export.Results.addFormats(r.Formats)
 	return parserOf(r, c, options...)
 }
 
-// parserFor returns a parser of command lines that begin with the given arguments. If the first one is a command, the
-// parser has only this command, since kong needs long to build all of them.
+// parserFor returns a parser of command lines that begin with the given arguments. It adds the flags of the registry's
+// formats to c. If the first argument is a command, the parser has only this command, since kong needs long to build
+// all of them; it then sets a copy and not c.
 func parserFor(r *experiment.Registry, c *commandLine, args []string, options ...kong.Option) (*kong.Kong, error) {
 	c.Export.Results.addFormats(r.Formats)
 	if len(args) > 0 {
@@ -47,8 +49,8 @@ func parserOf(r *experiment.Registry, grammar any, options ...kong.Option) (*kon
 // readingAll are the commands that need the grammar of all commands.
 var readingAll = []string{"help", "man", "complete"}
 
-// selectCommand returns the grammar with one command and the flags without command. It returns the whole grammar if the
-// command needs it or does not exist.
+// selectCommand returns the grammar with one command and the flags without command, as a copy of these fields. It
+// returns c, the whole grammar, if the command needs it or does not exist.
 func (c *commandLine) selectCommand(name string) any {
 	if slices.Contains(readingAll, name) {
 		return c

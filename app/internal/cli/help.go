@@ -10,6 +10,7 @@ type helpCmd struct {
 	Command []string `arg:"" optional:"" help:"Command: one word (run), or several (lab clean)."`
 }
 
+// Run prints the help of a command, by parsing it with --help, which ends with a call of kong's Exit.
 func (h *helpCmd) Run(ctx *kong.Context) error {
 	_, err := ctx.Kong.Parse(append(h.Command, "--help"))
 	return err

@@ -18,6 +18,8 @@ type importCmd struct {
 	Out    command.Target `short:"o" help:"${importOut}"`
 }
 
+// Run converts a configuration and writes the experiment to standard output, or into a new file. An existing file is an
+// error.
 func (i *importCmd) Run(a *app) error {
 	folder := "."
 	if i.Out != "" {

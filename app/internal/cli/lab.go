@@ -45,7 +45,8 @@ func (f *labFlags) checkUnused() error {
 }
 
 // runLab runs the experiment in the simulator and then in the lab, and returns the lab's outcome with the simulator's
-// for comparison. It checks all flags and the machine first.
+// for comparison. It checks all flags and the machine first. Between the two it starts a janitor process, sets ctx's
+// grace to that of the lab, and restarts bar.
 func (r *runCmd) runLab(ctx *interrupts, a *app, exp *experiment.Spec, options run.Options,
 	bar *progressBar) (*results.Outcome, error) {
 	capture, err := run.MatchSwitches(exp, r.Capture)
@@ -217,6 +218,7 @@ type labCmd struct {
 
 type labCleanCmd struct{}
 
+// Run removes the namespaces and interfaces of dead labs and prints their names. It requires root.
 func (*labCleanCmd) Run(a *app) error {
 	removed, err := lab.RemoveDead()
 	for _, name := range removed {
@@ -262,6 +264,7 @@ type labHostsCmd struct {
 	File string `help:"File for the capture."`
 }
 
+// Run executes the hosts of one run and reports on standard output to the lab.
 func (h *labHostsCmd) Run(a *app) error {
 	one, err := h.selectRun(a)
 	if err != nil {
@@ -286,6 +289,8 @@ type labDataplaneCmd struct {
 	Profile string   `hidden:"" type:"path" help:"File for a CPU profile of the process (weir bench switch --profile)."`
 }
 
+// Run executes the switches and links of one run and reports on standard output to the lab. With --profile, it replaces
+// that file by a CPU profile.
 func (d *labDataplaneCmd) Run(a *app) error {
 	one, err := d.selectRun(a)
 	if err != nil {

@@ -14,6 +14,7 @@ type listCmd struct {
 	What string `arg:"" optional:"" enum:"${listed}" default:"experiments" help:"${listWhat}"`
 }
 
+// Run prints the names of one kind, each with its description.
 func (l *listCmd) Run(a *app) error {
 	switch l.What {
 	case "experiments":

@@ -14,10 +14,10 @@ import (
 // machine is a machine's memory in bytes; 0: unknown.
 type machine struct{ total, available float64 }
 
-// limitJobs returns the number of concurrent runs that fit into the available memory, up to the requested number (0:
-// one per core), with a notice if fewer fit. If a single run exceeds the machine's memory and no number is requested,
-// it returns an error: the kernel would kill this program or others. The number does not affect results. The number 0
-// means one per core.
+// limitJobs returns the number of concurrent runs that fit into the available memory, up to the requested number. In
+// both, 0 means one per core. The notice is "" unless memory limits the runs. If a single run exceeds the machine's
+// memory and requested is 0, it returns an error: the kernel would kill this program or others. The number does not
+// affect results.
 func (m machine) limitJobs(s *experiment.Spec, requested int) (n int, notice string, err error) {
 	runs, shared, own := plan.ListRuns(s), plan.SharedMemory(s), 0.0
 	for i, r := range runs {

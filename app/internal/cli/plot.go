@@ -90,6 +90,8 @@ func (f *plotFlags) listValues() map[string]*string {
 		"error": &f.Error, "width": &f.Width, "height": &f.Height, "text": &f.Text}
 }
 
+// Run draws the plots into files, by default in the current folder and named by their titles. Plots without a defined
+// value are left out with a warning; it is an error if all are.
 func (p *plotCmd) Run(a *app) error {
 	format, err := p.chooseFormat()
 	if err != nil {

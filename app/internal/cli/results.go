@@ -49,6 +49,7 @@ type reportCmd struct {
 	tableFlags
 }
 
+// Run rewrites the report of each results folder and prints its tables.
 func (r *reportCmd) Run(a *app) error {
 	signals := handleSignals(a.screen, grace{0, 0, cutNothing, "the same command writes the remaining reports"})
 	defer signals.stop()
@@ -92,6 +93,8 @@ type mergeCmd struct {
 	Revisions string         `enum:"same,any" default:"same" help:"${mergeRevisions}"`
 }
 
+// Run merges results folders into one in the folder --into, and prints its tables. An interrupt sets the exit code and
+// is not an error; merged runs are kept.
 func (m *mergeCmd) Run(a *app) error {
 	signals := handleSignals(a.screen, grace{0, 0, cutNothing,
 		"merged runs are kept, and the same command continues with the rest"})

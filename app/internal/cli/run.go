@@ -56,6 +56,8 @@ func (r *runCmd) parseThreads() (int, error) {
 // maxThreads is above the number of cores of any machine.
 const maxThreads = 1024
 
+// Run runs the experiment and prints its tables. It checks all flags before the first run starts. The exit code tells
+// failed runs, an interrupt and, with --check, claims.
 func (r *runCmd) Run(a *app) error {
 	signals := handleSignals(a.screen, inPreparation)
 	defer signals.stop()
@@ -151,8 +153,9 @@ func (r *runCmd) selectRunner(a *app, bar *progressBar, options *run.Options) (e
 	return ended, nil
 }
 
-// limitJobs returns the number of concurrent runs on this machine, or 0 with Slurm. Several threads per run reduce the
-// default. It prints a notice if the memory limits the number.
+// limitJobs returns the number of concurrent runs on this machine (0: one per core), or 0 with Slurm. If --jobs is 0
+// and a run has several threads, it sets r.Jobs to the cores divided by the threads. It prints a notice if the memory
+// limits the number.
 func (r *runCmd) limitJobs(a *app, s *experiment.Spec, threads int) (int, error) {
 	if r.Runner == "slurm" {
 		return 0, nil

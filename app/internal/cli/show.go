@@ -24,6 +24,8 @@ type showCmd struct {
 	JSON      bool   `name:"json" help:"With --footprint: print one JSON document instead of tables."`
 }
 
+// Run prints everything that has the given name. Without such an entry, it prints the parameters of the experiment with
+// that name.
 func (s *showCmd) Run(a *app) error {
 	switch {
 	case s.Footprint:

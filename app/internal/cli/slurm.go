@@ -64,6 +64,7 @@ type exportSlurmCmd struct {
 	AnyProgram bool `help:"${slurmAnyProgram}"`
 }
 
+// Run writes the experiment into a folder of Slurm scripts, and prints the commands to submit them. It runs nothing.
 func (e *exportSlurmCmd) Run(a *app) error {
 	s, err := e.loadSpec(a)
 	if err != nil {
@@ -110,6 +111,8 @@ type taskCmd struct {
 	AnyProgram bool   `help:"${slurmAnyProgram}"`
 }
 
+// Run executes one task of a folder of weir export slurm, within the memory that Slurm grants (limitMemory). Failed
+// runs and an interrupt set the exit code and are not errors.
 func (t *taskCmd) Run(a *app) error {
 	signals := handleSignals(a.screen, inSimulation)
 	defer signals.stop()
@@ -175,6 +178,8 @@ type collectCmd struct {
 	tableFlags
 }
 
+// Run writes the results of finished tasks into a results folder and prints its tables. Missing results are notices and
+// not errors.
 func (c *collectCmd) Run(a *app) error {
 	signals := handleSignals(a.screen, grace{0, 0, cutNothing, "the same command collects the remaining results"})
 	defer signals.stop()

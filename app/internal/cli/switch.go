@@ -21,6 +21,7 @@ type switchSupervisorCmd struct {
 	State int `arg:""`
 }
 
+// Run supervises a switch until it ends. It returns an error if the switch is not linked in.
 func (s *switchSupervisorCmd) Run(a *app) error {
 	x, err := command.SwitchCommand.Get()
 	if err != nil {
@@ -32,6 +33,7 @@ func (s *switchSupervisorCmd) Run(a *app) error {
 // switchDataplaneCmd is the process of a switch's data plane, started by the supervisor.
 type switchDataplaneCmd struct{}
 
+// Run runs the data plane until it ends. It returns an error if the switch is not linked in.
 func (switchDataplaneCmd) Run(a *app) error {
 	x, err := command.SwitchCommand.Get()
 	if err != nil {

@@ -56,6 +56,8 @@ func (t *traceCmd) newFilter() (trace.Filter, error) {
 	return f, nil
 }
 
+// Run prints a summary of the matching events of a trace, or with --events each of them. It prints the events before an
+// unreadable position and then returns the error.
 func (t *traceCmd) Run(a *app) error {
 	filter, err := t.newFilter()
 	if err != nil {

@@ -14,6 +14,7 @@ func version() string { return command.Version() }
 
 type versionCmd struct{}
 
+// Run prints the version, the revision, the stamp of the executable and the pattern of its results folders.
 func (versionCmd) Run(a *app) error {
 	fmt.Fprintln(a.stdout, revision.Name(), version())
 	fmt.Fprintln(a.stdout, revision.This())

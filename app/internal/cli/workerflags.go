@@ -40,8 +40,9 @@ func (a *app) workersMachine() *workers.Machine {
 		Notice: func(text string) { fmt.Fprintln(a.stderr, "notice:", text) }}
 }
 
-// setUpPage lets workers execute the jobs of weir serve, if a flag requests it: it sets o.Account, o.Runner and o.Join.
-// The argument out is the results folder.
+// setUpPage lets workers execute the jobs of weir serve, if a flag requests it: it sets o.Runner and o.Join, and prints
+// the command for workers to stderr. It sets o.Account if workers are linked in, also without such a flag. The argument
+// out is the results folder.
 func (f *workerFlags) setUpPage(a *app, o *live.Options, out string) error {
 	driver, err := workers.Remote.Get()
 	if err == nil {

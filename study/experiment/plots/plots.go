@@ -571,7 +571,7 @@ func (d *Decoder) readTimeline(x document.Map, p *Plot) {
 	d.plots = append(d.plots, *p)
 }
 
-// readRanks reads the ranks that are shown: a list, or their number. Without the key it selects the default.
+// readRanks reads into p the ranks that are shown: a list, or their number. Without the key it selects the default.
 func (d *Decoder) readRanks(x document.Map, p *Plot) {
 	v := x.Get("ranks")
 	switch {
@@ -594,7 +594,8 @@ func (d *Decoder) readRanks(x document.Map, p *Plot) {
 	}
 }
 
-// readStyle reads the appearance of a plot. It uses LogX and LogY of the plot, which must be set, to check ranges.
+// readStyle reads the appearance of a plot into p. It uses LogX and LogY of the plot, which must be set, to check
+// ranges.
 func (d *Decoder) readStyle(x document.Map, p *Plot) {
 	for _, a := range []struct {
 		key string

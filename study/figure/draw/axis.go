@@ -28,7 +28,8 @@ type scale struct {
 	from, to  vg.Length
 }
 
-// position returns the drawing position of value v. A logarithmic scale needs v > 0.
+// position returns the drawing position of value v, which may be outside of the range. low and high must differ; a
+// logarithmic scale needs v > 0.
 func (s *scale) position(v float64) vg.Length {
 	low, high := s.low, s.high
 	if s.log {
@@ -58,7 +59,7 @@ func newSpan() span {
 	return span{math.Inf(1), math.Inf(-1), math.Inf(1), math.Inf(1)}
 }
 
-// include extends the span by value v with the interval low … high.
+// include extends the span by value v with the interval low … high. None of them may be NaN.
 func (s *span) include(low, v, high float64) {
 	s.low, s.high, s.lowestValue = min(s.low, low), max(s.high, high), min(s.lowestValue, v)
 	for _, x := range []float64{low, v} {
@@ -219,7 +220,7 @@ func (r *labelRule) dropOverlaps(s *scale, ticks []tick) []tick {
 	return ticks
 }
 
-// labelTicks returns ticks at the values with formatted labels. log is the kind of axis.
+// labelTicks returns ticks at the values with formatted labels. With log, the axis is logarithmic.
 func (a axis) labelTicks(values []float64, log bool) (out []tick) {
 	for i, label := range formatTicks(values, log, a.UpperBound == 1) {
 		out = append(out, tick{values[i], label})
@@ -278,8 +279,8 @@ func (a axis) chooseTicks(s *scale, r labelRule) []tick {
 	return r.dropOverlaps(s, a.labelTicks(roundValues(s.low, s.high, 2), s.log))
 }
 
-// roundValues returns the multiples of a round step (1, 2 or 5 times a power of ten) between low and high, with at
-// most maxSteps steps.
+// roundValues returns the multiples of a round step (1, 2 or 5 times a power of ten) between low and high, with at most
+// maxSteps steps (1 or more). If high is not above low, it returns low alone.
 func roundValues(low, high float64, maxSteps int) (out []float64) {
 	wide := high - low
 	if !(wide > 0) || math.IsInf(wide, 0) {
@@ -299,8 +300,8 @@ func roundValues(low, high float64, maxSteps int) (out []float64) {
 	return out
 }
 
-// chooseLogTicks returns powers of ten and, where they fit, multiples between them such as 2 and 5. It returns nil if
-// fewer than two ticks fit.
+// chooseLogTicks returns powers of ten and, where they fit, multiples between them such as 2 and 5. The scale needs 0 <
+// low < high. It returns nil if fewer than two ticks fit.
 func (a axis) chooseLogTicks(s *scale, r labelRule) []tick {
 	decades := math.Log10(s.high / s.low)
 	for _, steps := range [][]float64{{1, 2, 3, 4, 5, 6, 7, 8, 9}, {1, 2, 3, 5, 7}, {1, 2, 5}, {1, 3}, {1}} {

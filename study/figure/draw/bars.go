@@ -10,7 +10,8 @@ import (
 	"weir/study/figure"
 )
 
-// drawBars draws the bars of a series. They start at 0, or at the axis's end nearest to 0.
+// drawBars draws the bars of a series, cut off at the ends of the axis. They start at 0, or at the axis's end nearest
+// to 0. On a logarithmic axis, values up to 0 have no bar.
 func (a *area) drawBars(m *figure.Mark) {
 	by, wide := slotOffset(a.slots, m.Series)
 	base := 0.0
@@ -57,8 +58,8 @@ func (p *pen) fillBar(left, top, right, bottom vg.Length, series int, sample boo
 	p.Stroke(r.Path())
 }
 
-// hatchRectangle fills r, in canvas coordinates, with parallel lines at the angle in radians and the given gap. Lines
-// have fixed positions on the page, so that neighbouring bars look alike.
+// hatchRectangle fills r, in canvas coordinates, with parallel lines at the angle in radians and the given gap, which
+// must be above 0. Lines have fixed positions on the page, so that neighbouring bars look alike.
 func (p *pen) hatchRectangle(r vg.Rectangle, angle float64, gap vg.Length, c color.Color) {
 	sin, cos := vg.Length(math.Sin(angle)), vg.Length(math.Cos(angle))
 	low, high := vg.Length(math.Inf(1)), vg.Length(math.Inf(-1))
@@ -92,7 +93,7 @@ func (p *pen) hatchRectangle(r vg.Rectangle, angle float64, gap vg.Length, c col
 	}
 }
 
-// drawBoxes draws quartile boxes with medians and whiskers.
+// drawBoxes draws quartile boxes with medians and whiskers. Values outside of the axis are moved to its ends.
 func (a *area) drawBoxes(m *figure.Mark) {
 	by, wide := slotOffset(a.slots, m.Series)
 	line := draw.LineStyle{Color: seriesColour(m.Series), Width: a.lineWidth() * 0.75}

@@ -237,7 +237,8 @@ func (a *area) drawOver(m *figure.Mark) {
 	}
 }
 
-// needsMarkers reports whether a plain line such as m gets markers: from the fifth series on the dash patterns repeat.
+// needsMarkers reports whether a plain line such as m gets markers: if the figure has more series than dash patterns,
+// or several series and m has another dash than its series.
 func (p *pen) needsMarkers(m *figure.Mark) bool {
 	n := map[int]bool{}
 	for i := range p.Panels {
@@ -248,8 +249,8 @@ func (p *pen) needsMarkers(m *figure.Mark) bool {
 	return len(n) > len(dashPatterns) || len(n) > 1 && m.Dash != figure.BySeries
 }
 
-// sparseMarkers returns indices of up to six values for markers along a line, spread over the axis s. The offset
-// differs between neighbouring series.
+// sparseMarkers returns indices of up to six values for markers along a line, spread over the axis s. The line's X must
+// ascend. The offset differs between neighbouring series.
 func sparseMarkers(m *figure.Mark, s *scale) (out []int) {
 	const each = 6
 	wide := s.to - s.from
@@ -287,7 +288,8 @@ func (p *pen) lineStyle(m *figure.Mark) draw.LineStyle {
 	return style
 }
 
-// drawLine draws a line, or steps for the form Steps, clipped to the panel.
+// drawLine draws a line, or steps for the form Steps, clipped to the panel. It connects the values on both sides of an
+// undefined one. A single value has no line.
 func (a *area) drawLine(m *figure.Mark) {
 	var all []vg.Point
 	eachValue(m, func(x, _, y, _ float64) {
@@ -311,7 +313,7 @@ func (a *area) clipInterval(low, high float64) (float64, float64) {
 	return max(low, a.y.low), min(high, a.y.high)
 }
 
-// drawIntervals draws error bars. An end that the axis cuts off has no cap.
+// drawIntervals draws error bars of the values within the axes. An end that the axis cuts off has no cap.
 func (a *area) drawIntervals(m *figure.Mark) {
 	style := draw.LineStyle{Color: seriesColour(m.Series), Width: a.lineWidth() * 0.65}
 	half := a.em(0.24)

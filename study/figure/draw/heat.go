@@ -75,8 +75,8 @@ func (p *pen) drawHeat(h *figure.Heat, left, top vg.Length) {
 	}
 }
 
-// drawCell fills cell i in rectangle r, with its value and the reference value below it. A cell without a value is
-// hatched.
+// drawCell fills cell i in rectangle r, in canvas coordinates, and writes its value and below it the reference value,
+// if they fit. A reference value that does not fit becomes a corner in its colour. A cell without a value is hatched.
 func (p *pen) drawCell(h *figure.Heat, s *scale, i int, r vg.Rectangle) {
 	paper := math.NaN()
 	if h.Reference != nil {

@@ -73,7 +73,7 @@ func (p *pdf) SetLineDash(pattern []vg.Length, offset vg.Length) {
 	p.doc.SetDashPattern(all, offset.Points())
 }
 
-// SetColor implements vg.Canvas.
+// SetColor implements vg.Canvas. The colour applies to lines, areas and texts; nil is black.
 func (p *pdf) SetColor(c color.Color) {
 	if c == nil {
 		c = color.Black
@@ -109,7 +109,7 @@ func (p *pdf) Scale(x, y float64) {
 // Push implements vg.Canvas.
 func (p *pdf) Push() { p.stack = append(p.stack, p.state) }
 
-// Pop implements vg.Canvas.
+// Pop implements vg.Canvas. It restores the transformation, colour and line width, but not the dashes.
 func (p *pdf) Pop() {
 	last := len(p.stack) - 1
 	p.state, p.stack = p.stack[last], p.stack[:last]

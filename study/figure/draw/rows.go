@@ -68,7 +68,7 @@ func (s *sheet) hasNarrowSpans() bool {
 	return false
 }
 
-// drawRows fills the spans of all rows with the colours of their states.
+// drawRows fills the spans of all rows with the colours of their states. (left, top) is the panel's corner.
 func (p *pen) drawRows(r *figure.Rows, left, top vg.Length) {
 	places := len(p.Figure.Y.Words)
 	for start := 0; start < len(r.Spans); {

@@ -270,6 +270,7 @@ func (p *scriptPanel) plotParts(s *script) (parts []string) {
 	return parts
 }
 
+// boolToFloat returns 1 for true and 0 for false.
 func boolToFloat(b bool) float64 {
 	if b {
 		return 1

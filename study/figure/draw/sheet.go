@@ -195,7 +195,8 @@ func (s *sheet) setRanges(x, y span) {
 	s.x.log, s.y.log = s.X.Log && s.X.Words == nil, s.Y.Log
 }
 
-// countOutside counts the values outside of the given ranges for the note. The ranges must be set.
+// countOutside adds the number of values outside of the given ranges to outsideCount, for the note. The ranges must be
+// set.
 func (s *sheet) countOutside() {
 	for i := range s.Panels {
 		for k := range s.Panels[i].Marks {
@@ -222,7 +223,8 @@ func (s *sheet) arrangeGrid() {
 	s.down = (n + s.across - 1) / s.across
 }
 
-// wrapHeading breaks title and note into lines, and completes the note with what the sheet leaves out.
+// wrapHeading sets title and note, the lines of the figure's Title and Note. It adds to the note what the sheet leaves
+// out.
 func (s *sheet) wrapHeading() {
 	room := s.width - s.em(0.6)
 	s.title, s.note = nil, nil
@@ -255,6 +257,7 @@ func (s *sheet) wrapHeading() {
 }
 
 // wrapText breaks a line into lines of at most room, at spaces or, if necessary, within words, in the given font size.
+// A line has at least one character; an empty text gives one empty line.
 func (s *sheet) wrapText(line string, room, size vg.Length) (out []string) {
 	now := ""
 	for _, word := range strings.SplitAfter(line, " ") {
@@ -391,7 +394,7 @@ func (s *sheet) wrapPanelTitles(wide vg.Length) (head vg.Length) {
 }
 
 // widenGaps widens gapX, the gap between neighbouring panels, until the last tick label of one does not overlap the
-// first one of the next.
+// first one of the next. wide is the width of a panel. It never narrows the gap.
 func (s *sheet) widenGaps(wide vg.Length) {
 	s.gapX = max(s.gapX, s.em(1.1))
 	if s.across < 2 || s.wordTilt > 0 || s.brokenWords != nil || len(s.xTicks) == 0 {
@@ -448,7 +451,8 @@ func (s *sheet) sideMargins() (left, right vg.Length) {
 }
 
 // arrangeXAxis chooses the ticks of the horizontal axis, and breaks, rotates or skips its words if they do not fit.
-// wide is the width of a panel.
+// wide is the width of a panel. It sets xTicks, wordTilt, brokenWords and wordStep, and rewrites the note if it skips
+// words.
 func (s *sheet) arrangeXAxis(wide vg.Length) {
 	r := labelRule{s.smallSize * 0.7, func(label string) vg.Length { return s.widthOf(label, s.smallSize) }}
 	s.xTicks = axis{&s.X}.chooseTicks(&s.x, r)

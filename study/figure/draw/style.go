@@ -14,7 +14,7 @@ import (
 // four, so that series with neighbouring colours get different dashes.
 var dashPatterns = [][]float64{nil, {4.5, 2.2}, {1.3, 1.6}, {7, 1.9, 1.3, 1.9}}
 
-// dashPattern returns the dashes of a series; nil: solid.
+// dashPattern returns the dashes of a series, in line widths; nil: solid. The slice is shared and must not be changed.
 func dashPattern(series int) []float64 {
 	if series < 0 {
 		return nil

@@ -50,7 +50,8 @@ func textWidth(s string, size vg.Length) vg.Length {
 	return vg.Length(widths.measureUnits(s)) * (size / vg.Length(typeface().UnitsPerEm()))
 }
 
-// measureUnits returns the width of a text in units of the font.
+// measureUnits returns the width of a text in units of the font. It empties the cache first if it has more than
+// maxGlyphs entries.
 func (w *glyphWidths) measureUnits(s string) (sum int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -68,7 +69,8 @@ func (w *glyphWidths) measureUnits(s string) (sum int) {
 	return sum
 }
 
-// lookupGlyph returns the glyph of a character; a box for a character that the font lacks. The caller holds the lock.
+// lookupGlyph returns the glyph of a character and adds it to the cache; a box for a character that the font lacks. The
+// caller holds the lock.
 func (w *glyphWidths) lookupGlyph(r rune) glyph {
 	g, known := w.glyphs[r]
 	if known {

@@ -79,7 +79,8 @@ func (s *sheet) drawOn(c vg.CanvasSizer) {
 	(&pen{draw.New(c), s}).drawAll()
 }
 
-// setResolution returns a PNG with the resolution (chunk pHYs), so that programs know its printed size.
+// setResolution returns a PNG with the resolution (chunk pHYs), so that programs know its printed size. The given PNG
+// must begin with the chunk IHDR; it is not changed.
 func setResolution(png []byte) []byte {
 	const head = 8 + 4 + 4 + 13 + 4 // signature, and the chunk IHDR
 	perMetre := uint32(math.Round(dpi / 0.0254))

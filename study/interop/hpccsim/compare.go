@@ -138,9 +138,10 @@ type Comparison struct {
 	tolerances Tolerances
 }
 
-// Compare compares the slowdowns of two lists of flows. Bins have about equally many flows of both sides together;
-// flows of one size are in one bin, so there may be fewer than bins. Slowdowns and percentiles are computed like the
-// analysis that comes with the simulator (simfiles.ComputeSlowdowns).
+// Compare compares the slowdowns of two lists of flows. bins is 1 or more. Bins have about equally many flows of both
+// sides together; flows of one size are in one bin, so there may be fewer than bins. Slowdowns and percentiles are
+// computed like the analysis that comes with the simulator (simfiles.ComputeSlowdowns), without flows that have no
+// standalone time.
 func Compare(a, b *Completions, bins int, t Tolerances) *Comparison {
 	c := &Comparison{A: a.Name, B: b.Name, UnfinishedA: a.Unfinished, UnfinishedB: b.Unfinished, Bins: []Bin{},
 		Common: pairFlows(a.Flows, b.Flows), tolerances: t}

@@ -50,7 +50,7 @@ func (m *hpccImport) noteLeftOut(format string, args ...any) {
 }
 
 // formatProgram returns the YAML of a switch program as a list of one; nil, with a note, if the registry lacks the
-// program.
+// program. It records what becomes of the parameters' keys.
 func (m *hpccImport) formatProgram(name string, params ...namedValue) []string {
 	for i := range m.registry.Programs {
 		if s := &m.registry.Programs[i].Scheme; s.Name == name {
@@ -283,8 +283,8 @@ func formatWindow(m *hpccImport, _ *simfiles.Setting) (string, string) {
 	return "bdp", ""
 }
 
-// formatController returns the YAML of the congestion controller; "" after an error, which it reports. The paths must
-// be measured (measurePaths). It records what becomes of each key.
+// formatController returns the YAML of the congestion controller; "" after an error, which it reports. Without measured
+// paths (measurePaths), values that depend on the RTT are 0. It records what becomes of each key.
 func (m *hpccImport) formatController() string {
 	mode := m.findMode()
 	name := mode.name

@@ -128,11 +128,11 @@ func pfcFrames(p *experiment.Point, r *results.Run, offset unit.Time) (out []sim
 	return out
 }
 
-// exportRun returns the lines of fct.txt in the order in which flows end. Source ports count up from 10000 for each
-// pair of hosts in the order of starts, like the simulator's. offset is added to all times. Unfinished flows and flows
-// without an end are left out. It returns an error for a flow that p does not have, and for more than 65,536 nodes. The
-// destination port is the flow file's; otherwise it is 200 for the flows of an incast, which begin together, and 100
-// for others.
+// exportRun converts run r of point p, with flows in the order of their ends and offset added to all times. r must have
+// its table of flows. Source ports count up from 10000 for each pair of hosts in the order of starts, like the
+// simulator's. The destination port is the flow file's; otherwise it is 200 for the flows of an incast, which begin
+// together, and 100 for others. Flows without a size are left out; unfinished ones are only counted, and listed if they
+// have started. It returns an error for a flow that p does not have, and for more than 65,536 nodes.
 func exportRun(p *experiment.Point, r *results.Run, offset unit.Time) (*exportedRun, error) {
 	x := &exportedRun{Run: r}
 	f := r.Flows

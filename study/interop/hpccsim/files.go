@@ -171,8 +171,8 @@ func pathLegs(n *topology.Network, links []int) []simfiles.Leg {
 	return out
 }
 
-// convertDuration returns the duration of the run without the time before the first flow can begin. It returns 1 (a
-// picosecond) after an error.
+// convertDuration returns the duration of the run without the time before the first flow can begin, and records the
+// key. It returns 1 (a picosecond) after an error, which it reports.
 func (m *hpccImport) convertDuration() unit.Time {
 	s := m.config.Get("SIMULATOR_STOP_TIME")
 	if s == nil {

@@ -142,8 +142,9 @@ func (m *hpccImport) convert() []byte {
 	return m.writeExperiment(&x)
 }
 
-// readInputs reads the configuration, the network and the flows, and reports all their errors. It also measures the
-// paths. It returns whether all three are usable.
+// readInputs reads the configuration, the network and the flows into m, and reports all their errors. It also measures
+// the paths, and sets offset if the first flow begins at simulatorStart or later. It returns whether all three are
+// usable.
 func (m *hpccImport) readInputs() bool {
 	data, err := document.ReadFile(m.file, document.MaxInput)
 	if err != nil {
@@ -173,7 +174,8 @@ func (m *hpccImport) readInputs() bool {
 	return network && flows
 }
 
-// readNetwork reads the topology file and reports whether it is usable.
+// readNetwork reads the topology file, sets network, topologyFile and moreLinks, and reports whether it is usable.
+// Errors go to the reader.
 func (m *hpccImport) readNetwork() bool {
 	name, data, at := m.readNamedFile("TOPOLOGY_FILE", true)
 	if data == nil {
@@ -194,7 +196,8 @@ func (m *hpccImport) readNetwork() bool {
 	return err == nil
 }
 
-// readFlows reads the flow file and reports whether it is usable. It warns about flows of several classes.
+// readFlows reads the flow file, sets flows, flowFile and moreFlows, and reports whether it is usable. Errors go to the
+// reader. It warns about flows of several classes.
 func (m *hpccImport) readFlows() bool {
 	name, data, at := m.readNamedFile("FLOW_FILE", true)
 	if data == nil {

@@ -26,7 +26,7 @@ func (m *hpccImport) listMeasures(duration unit.Time) []string {
 }
 
 // queueMeasure returns the measure of the queue monitor; nil without one, or if it lies outside of the run. The
-// simulator samples every 100 ns; here the interval grows until the samples fit.
+// simulator samples every 100 ns; here the interval grows until the samples fit. It records what becomes of the keys.
 func (m *hpccImport) queueMeasure(duration unit.Time) []string {
 	if m.config.Get("QLEN_MON_FILE") == nil {
 		m.mapped["QLEN_MON_START"], m.mapped["QLEN_MON_END"] = "nothing: no QLEN_MON_FILE", "nothing: no QLEN_MON_FILE"

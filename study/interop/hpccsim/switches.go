@@ -9,7 +9,8 @@ import (
 	"weir/core/unit"
 )
 
-// listPrograms returns the programs of all switches as YAML, in their order: routing, buffer, PFC, ECN, telemetry.
+// listPrograms returns the programs of all switches as YAML, in their order: routing, buffer, PFC, ECN, telemetry. The
+// configuration must have its defaults, and the network must be read. It records what becomes of each key.
 func (m *hpccImport) listPrograms() []string {
 	out := []string{"ecmp"}
 	size := m.config.Get("BUFFER_SIZE")
@@ -93,7 +94,7 @@ func (m *hpccImport) ecnParams() (out []namedValue) {
 }
 
 // formatFailure returns the event of the link that goes down; "" without one, and after an error if no link joins its
-// two nodes.
+// two nodes. It records the key.
 func (m *hpccImport) formatFailure() string {
 	s := m.config.Get("LINK_DOWN")
 	if s == nil {

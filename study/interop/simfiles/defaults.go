@@ -60,5 +60,5 @@ func (c Config) WithDefaults() Config {
 	return out
 }
 
-// FormatValue returns the value in the form of a config.txt.
+// FormatValue returns the value in the form of a config.txt. The setting's key must be one of Keys.
 func (s *Setting) FormatValue() string { return FindKey(s.Key).formatValue(s) }

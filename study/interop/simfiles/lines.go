@@ -18,6 +18,7 @@ type FormatError struct {
 	Key          string // key of a config.txt with the wrong value; "": no key
 }
 
+// Error returns the place and the message: file:line:column: message.
 func (e *FormatError) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Msg)
 }
@@ -25,6 +26,7 @@ func (e *FormatError) Error() string {
 // FormatErrors are all errors of an input file.
 type FormatErrors []*FormatError
 
+// Error returns the texts of all errors, each on a line.
 func (e FormatErrors) Error() string {
 	var texts []string
 	for _, x := range e {
@@ -124,7 +126,8 @@ func (l *lineReader) checkWordCount(form string) error {
 	return nil
 }
 
-// readNumber parses word i as an integer from low to high. name is the value's name in the error.
+// readNumber parses word i, which the line must have, as an integer from low to high. name is the value's name in the
+// error.
 func (l *lineReader) readNumber(i int, name string, low, high int64) (int64, error) {
 	v, err := strconv.ParseInt(l.words[i], 10, 64)
 	if err != nil || v < low || v > high {

@@ -200,7 +200,8 @@ func (j *Job) setBegun() bool {
 }
 
 // setEnded stores the outcome and sets the final state of the job: Failed with an error or a failed run, Stopped if it
-// was stopped, else Done. The outcome may be nil.
+// was stopped, else Done. It also marks the runs with results in the outcome, which may be nil, cancels the job's
+// context and wakes waiters.
 func (j *Job) setEnded(o *results.Outcome, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -245,7 +246,7 @@ func (j *Job) settleRuns(o *results.Outcome) {
 // runKey identifies a run by its seed and name.
 func runKey(seed uint64, run string) string { return strconv.FormatUint(seed, 10) + " " + run }
 
-// setProgress stores the progress of the job.
+// setProgress stores the progress of the job and wakes those that wait for a change.
 func (j *Job) setProgress(p run.Progress) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -253,7 +254,7 @@ func (j *Job) setProgress(p run.Progress) {
 	j.notifyChange()
 }
 
-// addNotice adds a notice and drops the oldest one beyond maxNotices.
+// addNotice adds a notice, drops the oldest one beyond maxNotices, and wakes those that wait for a change.
 func (j *Job) addNotice(text string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -263,7 +264,7 @@ func (j *Job) addNotice(text string) {
 	j.notifyChange()
 }
 
-// setWorkers stores the state of the workers.
+// setWorkers stores the state of the workers and wakes those that wait for a change.
 func (j *Job) setWorkers(s WorkersStatus) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -274,8 +275,8 @@ func (j *Job) setWorkers(s WorkersStatus) {
 // maxOverFilms limits the films of finished runs that a job keeps.
 const maxOverFilms = 12
 
-// startFilm starts the film of a run and marks the run as running. It drops the oldest films of finished runs beyond
-// maxOverFilms. The returned observer records the run.
+// startFilm starts the film of a run and marks the run as running, which wakes those that wait for a change. It drops
+// the oldest films of finished runs beyond maxOverFilms. The returned observer records the run.
 func (j *Job) startFilm(r *plan.Run, c *sim.Config) run.Observer {
 	x := newRecorder(r, c, j.endRun)
 	j.mu.Lock()
@@ -299,7 +300,8 @@ func (j *Job) startFilm(r *plan.Run, c *sim.Config) run.Observer {
 	return x
 }
 
-// endRun sets the final state of the recorder's run: stopped, failed or finished.
+// endRun sets the final state of the run of recorder x, which has ended: stopped, failed or finished. It wakes those
+// that wait for a change.
 func (j *Job) endRun(x *recorder) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -324,7 +326,7 @@ func (j *Job) filmBytes() (bytes int) {
 	return bytes
 }
 
-// dropFilms drops the films of the job. With latest, the job is the latest one and keeps its last film.
+// dropFilms drops all films of the job. With latest, it keeps the film that started last.
 func (j *Job) dropFilms(latest bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -101,7 +101,9 @@ func (m *Manager) QueueFilm(r *plan.Run) (*Job, error) {
 	return m.enqueueJob(&Job{Spec: r.Spec, Single: r, runs: []*plan.Run{r}})
 }
 
-// enqueueJob adds the job to the queue with a new ID, drops the oldest finished jobs beyond maxKept, and wakes runJobs.
+// enqueueJob adds the job to the queue and wakes runJobs. It sets the job's ID and all fields of its state, and drops
+// the oldest finished jobs beyond maxKept. It returns ErrClosed after Close, and ErrBusy if maxWaiting jobs have not
+// finished.
 func (m *Manager) enqueueJob(j *Job) (*Job, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -173,7 +175,7 @@ func (m *Manager) nextWaiting() *Job {
 	return nil
 }
 
-// runJobs runs the waiting jobs until the manager is closed.
+// runJobs runs the waiting jobs, one after the other, until the manager is closed. At its end it closes m.ended.
 func (m *Manager) runJobs() {
 	defer close(m.ended)
 	for {
@@ -193,8 +195,8 @@ func (m *Manager) runJobs() {
 	}
 }
 
-// limitFilms drops films, the oldest jobs' first, until they need at most maxFilmBytes. The job latest keeps
-// its last film.
+// limitFilms keeps the films of the latest jobs while they need at most maxFilmBytes together, and drops those of all
+// other jobs. The job latest keeps its last film in any case.
 func (m *Manager) limitFilms(latest *Job) {
 	sum := 0
 	for _, j := range m.Jobs() {
@@ -205,7 +207,7 @@ func (m *Manager) limitFilms(latest *Job) {
 }
 
 // runJob executes a job and returns its outcome. A single run has no outcome, and no error if it was stopped. With
-// Config.Runner, a job without traces runs on other machines.
+// Config.Runner, a job without traces runs on other machines. It updates the job's progress, films and notices.
 func (m *Manager) runJob(j *Job) (*results.Outcome, error) {
 	if j.Single != nil {
 		_, err := run.RepeatRun(j.ctx, j.Single, m.config.Executable, j.startFilm)

@@ -85,8 +85,8 @@ func newRecorder(r *plan.Run, c *sim.Config, done func(*recorder)) *recorder {
 	return x
 }
 
-// ObserveWindow records a frame when one is due. When the film has too many frames, it drops every second one, doubles
-// the interval and increases the epoch.
+// ObserveWindow records a frame when one is due. When the film has frameLimit frames, it drops every second one,
+// doubles the interval and increases the epoch. Rates and sums of flows cover only the first flowCount flows.
 func (x *recorder) ObserveWindow(v *sim.View) {
 	if v.Time < x.next {
 		return
@@ -132,7 +132,8 @@ func (x *recorder) ObserveWindow(v *sim.View) {
 	x.next = v.Time + x.every
 }
 
-// End marks the end of the run with its error, nil for a finished run, and calls onEnd.
+// End marks the end of the run with its error, nil for a finished run, and calls onEnd. It releases the configuration:
+// ObserveWindow must not be called afterwards.
 func (x *recorder) End(err error) {
 	x.mu.Lock()
 	x.ended, x.err = true, err

@@ -49,7 +49,8 @@ type connection struct {
 // pollInterval is the interval at which the group polls the agents.
 const pollInterval = 100 * time.Millisecond
 
-// startAgents starts an agent in each host. On an error it stops those that run.
+// startAgents starts an agent in each host and then polls their connections until Close. On an error it stops the
+// agents that run.
 func startAgents(hosts []run.AgentHost, within func(node int, f func() error) error) (a *agentGroup, err error) {
 	a = &agentGroup{known: map[connection]agent.Connection{}, stop: make(chan struct{})}
 	defer func() {
@@ -76,7 +77,8 @@ func startAgents(hosts []run.AgentHost, within func(node int, f func() error) er
 	return a, nil
 }
 
-// poll collects the agents' connections at each pollInterval until the group stops or an agent fails. It sets err then.
+// poll adds the agents' connections to known at each pollInterval until the group stops or an agent fails. It sets err
+// then.
 func (a *agentGroup) poll() {
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
@@ -118,7 +120,8 @@ func (a *agentGroup) Close() error {
 	return errors.Join(append(errs, a.err)...)
 }
 
-// Counts returns the sums over all connections that were polled. Call it after Close.
+// Counts returns the sums over all connections that were polled. Connections counts only those with a traced packet.
+// Call it after Close, since the poller changes the data without a lock.
 func (a *agentGroup) Counts() *results.Agents {
 	x := &results.Agents{Hosts: len(a.all)}
 	for _, c := range a.known {

@@ -25,7 +25,7 @@ func removeSecrets(addresses string) string {
 
 // noteWorker notes a worker's hello in the journal unless it has the same entry already. If same is false, the worker
 // runs another program, and why names the difference. Without a current execution, or for a new worker above the
-// limits, it has no effect.
+// limits, it has no effect. The coordinator's lock is held.
 func (j *journal) noteWorker(m *member, h *hello, same bool, why string) {
 	refused := h.Unable
 	if !same {
@@ -76,8 +76,9 @@ func (c *Coordinator) watchConnection() []nats.Option {
 	}
 }
 
-// ReportExecutions returns the accounts of this execution and of all earlier ones of the sweep. Of a killed execution
-// it has the part that its journal has. Before Begin it returns the accounts in the results folder dir.
+// ReportExecutions ends the account of this execution, and returns it with those of all earlier executions of the
+// sweep. Of a killed execution it has the part that its journal has. With interrupted, Close keeps the queue. Before
+// Begin it returns the accounts in the results folder dir.
 func (c *Coordinator) ReportExecutions(dir string, interrupted bool) []results.Execution {
 	c.lock.Lock()
 	defer c.lock.Unlock()

@@ -47,7 +47,7 @@ func (a *announcer) announce() {
 	}
 }
 
-// announceOver announces that a sweep has ended.
+// announceOver announces once that a sweep has ended: this coordinator's or an earlier one. Errors are ignored.
 func (a *announcer) announceOver(ended sweep) {
 	a.lock.Lock()
 	a.hello.Number++

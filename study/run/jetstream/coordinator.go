@@ -167,7 +167,7 @@ func (c *Coordinator) MaxRuns() int { return 4096 }
 
 // Begin starts the server or connects to an existing one, creates the queue, and starts the built-in worker. It fails
 // if results are not kept, or if another process coordinates the same results folder. The coordinator works until
-// Close, also if ctx ends earlier.
+// Close, also if ctx ends earlier. Call Close after an error, too.
 func (c *Coordinator) Begin(ctx context.Context, w *run.Work) (err error) {
 	c.work = w
 	if w.Dir == "" {
@@ -232,8 +232,9 @@ func (c *Coordinator) Begin(ctx context.Context, w *run.Work) (err error) {
 	return nil
 }
 
-// openServer starts a server or selects the existing one. It returns how to join the server as the coordinator, and
-// options for the connection.
+// openServer starts a server (c.server) or selects the existing one, and sets the announcer's key. It reads or creates
+// the secrets. For its own server it also writes the join file, and reports that file. It returns how to join the
+// server as the coordinator, and options for the connection.
 func (c *Coordinator) openServer() (*Join, []nats.Option, error) {
 	if c.Listen == "" {
 		secrets, err := openSecrets(c.keyFolder(), "localhost")
@@ -303,7 +304,8 @@ func (c *Config) issueNotice(format string, args ...any) {
 	}
 }
 
-// prepare packs the experiment and creates the streams.
+// prepare packs the experiment into c.files, fills in the announcement, and creates the streams and stores. It waits
+// until the server responds (persist).
 func (c *Coordinator) prepare(ctx context.Context) error {
 	manifest, files := remote.PackParcel(c.work.Spec)
 	files[remote.Digest(manifest)] = manifest
@@ -322,8 +324,9 @@ func (c *Coordinator) prepare(ctx context.Context) error {
 	})
 }
 
-// persist calls do until it succeeds, with growing pauses. Each call has a time limit. It notes the reason while it
-// waits for longer than a second. It returns an error if ctx ends or the server rejects the credentials.
+// persist calls do until it succeeds, with growing pauses. Each call has a time limit. While it waits for longer than a
+// second, it sets c.unreachable, which the caller resets (setWaiting). It returns an error if ctx ends or the server
+// rejects the credentials.
 func (c *Coordinator) persist(ctx context.Context, do func(ctx context.Context) error) error {
 	wait := 20 * time.Millisecond
 	for n := 0; ; n++ {
@@ -378,7 +381,7 @@ func (c *Coordinator) setWaiting(reason *string, why string) {
 	}
 }
 
-// listen subscribes to the messages of workers.
+// listen subscribes to the messages of workers, except the reports, which attend receives.
 func (c *Coordinator) listen() error {
 	for subject, hear := range map[string]nats.MsgHandler{
 		askSubject:               func(*nats.Msg) { c.announcer.announce() },
@@ -399,7 +402,8 @@ func (c *Coordinator) listen() error {
 	return nil
 }
 
-// attend announces the sweep each second, receives reports, looks for lost runs and reports the status until ctx ends.
+// attend announces the sweep each second, receives reports, restarts a server of this process that cannot write,
+// reconciles the queue after each patience and reports the status, until ctx ends.
 func (c *Coordinator) attend(ctx context.Context) {
 	c.announcer.announce()
 	second, all, status := time.NewTicker(time.Second), time.NewTicker(c.patience), time.NewTicker(200*time.Millisecond)
@@ -428,8 +432,8 @@ func (c *Coordinator) attend(ctx context.Context) {
 }
 
 // ExecuteRun publishes a run and waits for its accepted result or for the end of ctx. It calls progress with the run's
-// progress. An error is the run's own, unless ctx has ended or the server rejects the coordinator. A result that
-// arrives while ctx ends counts.
+// packet hops and finished share. An error is the run's own, unless ctx has ended or the server rejects the
+// coordinator; Close keeps the queue then. A result that arrives while ctx ends counts.
 func (c *Coordinator) ExecuteRun(ctx context.Context, r run.Task, progress func(uint64, float64)) ([]byte, error) {
 	t := &task{Task: r, class: sizeClass(plan.EstimateMemory(r.Run)), result: make(chan outcome, 1),
 		onProgress: progress}

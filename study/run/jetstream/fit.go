@@ -6,8 +6,8 @@ import (
 	"weir/study/plan"
 )
 
-// reportMisfits issues a notice for each size class with waiting runs that fit no present worker, once per class.
-// These runs wait for a worker that they fit.
+// reportMisfits issues a notice for each size class with waiting runs that fit no present worker, once until a worker
+// fits. These runs wait for a worker that they fit. The lock is not held.
 func (c *Coordinator) reportMisfits() {
 	c.lock.Lock()
 	defer c.lock.Unlock()
@@ -39,7 +39,8 @@ func (c *Coordinator) reportMisfits() {
 	}
 }
 
-// maxClass returns the largest size class that the worker takes, or −1.
+// maxClass returns the largest size class that the worker takes, or −1 if it has too little memory for any. A worker
+// without a limit takes all classes.
 func (m *member) maxClass() int {
 	if m.memory > 0 {
 		return maxClassWithin(m.memory)

@@ -31,8 +31,8 @@ func (w *workerState) loadOnce(ctx context.Context, s *workerSweep) {
 	w.loadExperiment(ctx, s)
 }
 
-// loadExperiment fetches and unpacks the experiment, and sets s.runs and s.ports. It stores an error in s.err, unless
-// ctx has ended.
+// loadExperiment fetches and unpacks the experiment, and sets s.runs and s.ports. It stores an error in s.err and
+// issues a notice, unless ctx has ended.
 func (w *workerState) loadExperiment(ctx context.Context, s *workerSweep) {
 	fetch := func(digest string) ([]byte, error) { return w.fetchInput(ctx, s, digest) }
 	manifest, err := fetch(s.Manifest)
@@ -56,7 +56,8 @@ func (w *workerState) loadExperiment(ctx context.Context, s *workerSweep) {
 	}
 }
 
-// fetchInput requests a file of the experiment from the coordinator, part by part, until it is complete or ctx ends.
+// fetchInput requests the experiment's file with the given digest from the coordinator, part by part, until it is
+// complete or ctx ends. A file above MaxBytes (0: no limit) is an error. It does not verify the digest.
 func (w *workerState) fetchInput(ctx context.Context, s *workerSweep, digest string) (data []byte, err error) {
 	for {
 		var part input

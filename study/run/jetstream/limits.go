@@ -45,7 +45,7 @@ func (s *sharing) lockShared() {
 // unlockShared releases the lock after lockShared.
 func (s *sharing) unlockShared() { s.change(-1) }
 
-// lockAlone acquires the lock exclusively.
+// lockAlone acquires the lock exclusively. While it waits, no goroutine acquires it for shared use.
 func (s *sharing) lockAlone() {
 	s.lock.Lock()
 	defer s.lock.Unlock()

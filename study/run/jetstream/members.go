@@ -44,8 +44,8 @@ func (c *Coordinator) member(id, name string) *member {
 	return m
 }
 
-// knownMember returns the worker with the given id, or nil if it has never greeted this coordinator or its
-// predecessor. The lock is held.
+// knownMember returns the worker with the given id, or nil if it has never greeted this coordinator or its predecessor.
+// It creates the record of one that greeted only the predecessor, with the given name. The lock is held.
 func (c *Coordinator) knownMember(id, name string) *member {
 	if m := c.members[id]; m != nil {
 		return m

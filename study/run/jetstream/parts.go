@@ -61,8 +61,8 @@ func (w *workerState) sendParts(ctx context.Context, s *workerSweep, digest stri
 }
 
 // receivePart handles a part of a large result and stores the complete result. It accepts parts in order only, and
-// responds with the offset of the next part. It does not respond to invalid parts and to workers that are not trusted
-// to report, nor until the complete result is stored.
+// responds with the offset of the next part, or with Full if it has no room. It does not respond to invalid parts and
+// to workers that are not trusted to report, nor until the complete result is stored.
 func (c *Coordinator) receivePart(msg *nats.Msg) {
 	var p part
 	if !decode(msg.Data, &p) || p.Size <= maxInline || p.Offset < 0 || len(p.Data) > maxInline ||

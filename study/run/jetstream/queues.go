@@ -17,8 +17,8 @@ type queues struct {
 	results jetstream.ObjectStore
 }
 
-// consumeReports passes the stored and future reports of workers to receive. It returns nil if the server does not
-// respond.
+// consumeReports passes the stored and future reports of workers to receive, beginning with the first stored one. It
+// replaces the consumer of an earlier call. It returns nil if the server does not respond.
 func (q *queues) consumeReports(ctx context.Context, receive jetstream.MessageHandler) jetstream.ConsumeContext {
 	const name = "coordinator"
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout(0))
@@ -54,7 +54,8 @@ func (q *queues) removeReport(msg jetstream.Msg) {
 // repeated after its result was handled, or the worker was cut off.
 var errGone = errors.New("its result is missing")
 
-// dropResult removes a handled result from the store.
+// dropResult removes a handled result from the store. It has no effect if the report itself has the result, and ignores
+// errors: the store drops old results.
 func (q *queues) dropResult(d *done) {
 	if len(d.Data) == 0 && d.Digest != "" {
 		ctx, cancel := context.WithTimeout(context.Background(), answerTimeout(2))

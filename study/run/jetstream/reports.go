@@ -13,8 +13,9 @@ import (
 	"weir/study/run/remote"
 )
 
-// receiveReport handles a worker's report of a run. The report stays in its stream until the coordinator has handled
-// it. Acknowledgments do not remove it, since any worker could send one.
+// receiveReport handles a worker's report of a run in the background, and first waits for one of the result slots. The
+// report stays in its stream until the coordinator has handled it. Acknowledgments do not remove it, since any worker
+// could send one.
 func (c *Coordinator) receiveReport(msg jetstream.Msg) {
 	id := strings.TrimPrefix(msg.Subject(), c.sweep.subject("done."))
 	c.lock.Lock()
@@ -161,7 +162,8 @@ func (t *task) listLimited() (all []*member) {
 	return all
 }
 
-// publishLater publishes a run again after a second, in which other workers may become free. The lock is held.
+// publishLater publishes a run again after a second, in which other workers may become free, unless it then is over or
+// has a worker. It does not wait. The lock is held.
 func (c *Coordinator) publishLater(t *task) {
 	c.background.startFunction(func() {
 		select {

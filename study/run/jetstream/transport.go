@@ -17,7 +17,7 @@ type transport struct {
 	storage jetstream.StorageType // storage of streams; the zero value is files
 }
 
-// startServer starts a server.
+// startServer starts a server as function serve does, or through the field serve in tests.
 func (x *transport) startServer(address, dir string, secrets *secrets, of sweep) (*natsServer, error) {
 	if x.serve != nil {
 		return x.serve(address, dir, secrets, of)
@@ -25,7 +25,7 @@ func (x *transport) startServer(address, dir string, secrets *secrets, of sweep)
 	return serve(address, dir, secrets, of)
 }
 
-// options returns the options of a client's connection.
+// options returns the options of a client's connection: a dialer in tests, and nil for TCP.
 func (x *transport) options() []nats.Option {
 	if x.dialer == nil {
 		return nil
@@ -33,7 +33,7 @@ func (x *transport) options() []nats.Option {
 	return []nats.Option{nats.SetCustomDialer(x.dialer)}
 }
 
-// putObject stores an object under a name.
+// putObject stores an object under a name, and calls sent, if not nil, after its last byte.
 func (x *transport) putObject(ctx context.Context, store jetstream.ObjectStore, name string, data []byte) (
 	*jetstream.ObjectInfo, error) {
 	if x.sent == nil {

@@ -28,7 +28,8 @@ type held struct {
 	first bool // the worker's first result at the run's point
 }
 
-// issueLocked issues a notice in another goroutine and notes it in the journal and the status. The lock is held.
+// issueLocked passes a notice to OnNotice in another goroutine and notes it in the journal. With OnNotice, the status
+// keeps the first maxShown notices. The lock is held.
 func (c *Coordinator) issueLocked(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	c.journal.note(remote.JournalEntry{Event: remote.Reported, Text: text})
@@ -41,7 +42,7 @@ func (c *Coordinator) issueLocked(format string, args ...any) {
 }
 
 // receiveBegun handles a worker's message that it has taken or returned a run. If another worker had begun the run and
-// is silent, it counts as lost. A run that lost more than maxLosses workers fails.
+// has been silent for half the patience, it counts as lost. A run that lost more than maxLosses workers fails.
 func (c *Coordinator) receiveBegun(msg *nats.Msg) {
 	var b begun
 	if !decode(msg.Data, &b) {
@@ -78,12 +79,12 @@ func (c *Coordinator) receiveBegun(msg *nats.Msg) {
 	if len(t.lost) > maxLosses {
 		c.endTask(t, outcome{err: fmt.Errorf("%d workers were lost during this run: %s",
 			len(t.lost), strings.Join(t.lost, ", "))})
-		go c.queues.takeRun(t)
+		go c.queues.purgeRun(t)
 	}
 }
 
-// takeRun removes a run from the queue after it has ended several workers.
-func (q *queues) takeRun(t *task) {
+// purgeRun removes a run's queued message from the stream after the run has ended several workers. It ignores errors.
+func (q *queues) purgeRun(t *task) {
 	ctx, cancel := context.WithTimeout(context.Background(), answerTimeout(2))
 	defer cancel()
 	q.purgeSubject(ctx, q.sweep.runSubject(t.class, t.ID, t.suffix()))
@@ -126,8 +127,8 @@ func (c *Coordinator) publishAgain(t *task) {
 	})
 }
 
-// keepResult ends a task with a trusted worker's result. If the sweep was interrupted, the task is over, and the result
-// is not part of this execution. The lock is held.
+// keepResult ends a task with a trusted worker's result and notes the worker in the journal. A task that is over stays
+// as it is: its ExecuteRun has returned without a result. The lock is held.
 func (c *Coordinator) keepResult(m *member, t *task, data []byte) {
 	if t.over {
 		return
@@ -152,8 +153,8 @@ func (c *Config) isChecked(first bool) bool {
 	return c.draw() || first && c.VerifyMode == VerifyAll
 }
 
-// VerifyResults waits for all checks and returns the sorted ids of runs to withdraw: runs of workers that were put in
-// quarantine since the last call. If ctx ends, it returns the ids so far.
+// VerifyResults waits for all checks. It returns, sorted, and clears the ids of runs to withdraw: runs of workers that
+// were put in quarantine since the last call. If ctx ends, it returns the ids so far. The error is always nil.
 func (c *Coordinator) VerifyResults(ctx context.Context) ([]string, error) {
 	stop := context.AfterFunc(ctx, func() { c.lock.Lock(); c.verifier.settled.Broadcast(); c.lock.Unlock() })
 	defer stop()

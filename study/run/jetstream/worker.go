@@ -127,7 +127,8 @@ type workerSweep struct {
 // maxCoordinatorSilence is the silence of a coordinator after which its sweep counts as ended.
 const maxCoordinatorSilence = 30 * time.Second
 
-// workOn works as ExecuteRuns, on an open connection.
+// workOn receives announcements and executes runs on an open connection, which it stores in w, until ctx ends. It then
+// sends a goodbye to the coordinators. It returns an error only if it cannot subscribe.
 func (w *workerState) workOn(ctx context.Context, conn *nats.Conn) (err error) {
 	w.conn, w.ctx = conn, ctx
 	heard, err := conn.Subscribe(announceSubject, w.receiveAnnouncement)
@@ -147,7 +148,7 @@ func (w *workerState) workOn(ctx context.Context, conn *nats.Conn) (err error) {
 	return nil
 }
 
-// wakeSlots makes an idle slot look for work.
+// wakeSlots makes an idle slot look for work. A slot is one of the worker's Jobs goroutines (runSlot).
 func (w *workerState) wakeSlots() {
 	select {
 	case w.wake <- struct{}{}:
@@ -307,8 +308,8 @@ func (w *workerState) runSlot(ctx context.Context) {
 	}
 }
 
-// runNext takes a check or run of the largest fitting class from any sweep and executes it. It returns false if all
-// queues are empty.
+// runNext takes a check or a run from the first ready sweep, by id, that has one for this worker (findJob), and
+// executes it to its end. It returns false if no sweep has one.
 func (w *workerState) runNext(ctx context.Context) bool {
 	w.lock.Lock()
 	var all []*workerSweep
@@ -329,8 +330,9 @@ func (w *workerState) runNext(ctx context.Context) bool {
 	return false
 }
 
-// findJob takes a job from the queues of a sweep that fits this worker, or returns nil. It tries checks first, if some
-// may be queued, and larger classes before smaller ones. The caller ends the lease.
+// findJob takes a job that fits this worker from the queues of a sweep, or returns nil. It tries checks first, if some
+// may be queued, and larger classes before smaller ones. It sets s.checks: whether more checks may be queued. The
+// caller ends the lease.
 func (w *workerState) findJob(ctx context.Context, s *workerSweep) (*job, *lease) {
 	top := sizeClasses - 1
 	if w.Memory > 0 {
@@ -364,8 +366,8 @@ func (w *workerState) findJob(ctx context.Context, s *workerSweep) (*job, *lease
 // maxPassed limits the checks of its own runs that a worker skips to find another one.
 const maxPassed = 16
 
-// fetchJob takes a message from a queue, or returns nil if it has no message for this worker. It skips checks of the
-// worker's own runs and returns them to the queue at the end.
+// fetchJob takes a message from a queue, or returns nil if the queue has none for this worker. It skips up to maxPassed
+// checks of the worker's own runs and returns them to the queue at the end. It removes messages that are not a job.
 func (w *workerState) fetchJob(ctx context.Context, s *workerSweep, queue string) (*job, *lease) {
 	var others []*lease
 	defer func() {
@@ -391,15 +393,15 @@ func (w *workerState) fetchJob(ctx context.Context, s *workerSweep, queue string
 	return nil, nil
 }
 
-// countRuns adds n to the number of a sweep's runs in execution here.
+// countRuns adds n, which may be negative, to the number of a sweep's runs in execution here.
 func (w *workerState) countRuns(s *workerSweep, n int) {
 	w.lock.Lock()
 	defer w.lock.Unlock()
 	s.running += n
 }
 
-// runJob executes the run of a message, reports its result and ends the lease. If the sweep ends or the experiment
-// cannot be loaded, it returns the run to the queue.
+// runJob executes the run of a message, reports its result and ends the lease. It notifies the coordinator of the begin
+// and the progress. If the sweep ends or the experiment cannot be loaded, it returns the run to the queue.
 func (w *workerState) runJob(s *workerSweep, j *job, m *lease) {
 	ctx := s.ctx
 	b := begun{Worker: w.own, Name: w.Name, Run: j.Run, Check: j.Check}
@@ -447,8 +449,8 @@ func (w *workerState) extendLease(s *workerSweep, m *lease) (stop func()) {
 	return func() { close(ended); group.Wait() }
 }
 
-// reportResult sends a result, or d.Error, and a report of it until the server has stored both, or the sweep has ended.
-// It sets d.Digest and d.Data.
+// reportResult sends a result, or d.Error, and a report of it until the server has stored both or the sweep has ended.
+// A sweep has ended, too, if its streams are gone and its coordinator is silent. It sets d.Digest and d.Data.
 func (w *workerState) reportResult(ctx context.Context, s *workerSweep, d *done, data []byte) {
 	retry(ctx, func(ctx context.Context) error {
 		if d.Error == "" {
@@ -495,7 +497,8 @@ func retry(ctx context.Context, do func(ctx context.Context) error, times int) {
 }
 
 // executeRun loads the experiment at its first run here, and executes a run within the worker's limits. It calls
-// progress with the progress. An exceeded limit is a limitError, and an experiment that cannot be loaded errUnable.
+// progress with the packet hops and the finished share. An exceeded limit is a limitError. If the experiment cannot be
+// loaded, it greets all coordinators and returns errUnable.
 func (w *workerState) executeRun(ctx context.Context, s *workerSweep, j *job,
 	progress func(uint64, float64)) ([]byte, error) {
 	w.loadOnce(ctx, s)

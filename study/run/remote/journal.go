@@ -23,8 +23,8 @@ func LockFolder(dir, file, busy string) (*atomicfile.File, error) {
 	return lock, results.WrapWriteError(name, err)
 }
 
-// Journal is a file with a line for each event of a sweep. The accounts of the sweep's executions are computed from
-// it. It is not safe for concurrent use. A nil Journal ignores entries.
+// Journal is a file with a line for each event of a sweep. The accounts of the sweep's executions are computed from it.
+// It is not safe for concurrent use. Only NoteNow accepts a nil Journal.
 type Journal struct {
 	name     string
 	file     *os.File
@@ -107,9 +107,10 @@ func (j *Journal) addEntry(e *JournalEntry) {
 	j.accounts.addEntry(e)
 }
 
-// Write adds an entry, and the earlier ones that were not written. After a failure the next entry starts at the same
-// offset, so that the file never has a truncated line in the middle. Write does not report failures: without the
-// entry, only a later process that continues the sweep lacks it.
+// Write applies an entry to the accounts, passes it to OpenJournal's replay, and appends it to the file after the
+// earlier ones that were not written. After a failure the next entry starts at the same offset, so that the file never
+// has a truncated line in the middle. Write does not report failures: without the entry, only a later process that
+// continues the sweep lacks it.
 func (j *Journal) Write(e JournalEntry) {
 	j.addEntry(&e)
 	line, _ := json.Marshal(e) // strings, numbers and times can always be encoded
@@ -140,8 +141,9 @@ func (j *Journal) BeginExecution(by, place string) {
 	j.Write(JournalEntry{Event: Began, Of: &of})
 }
 
-// EndExecution ends the current execution and returns all accounts. If totals is not nil, its runs, losses, workers and
-// failures replace the execution's failures.
+// EndExecution ends the current execution and returns all accounts, without workers that took no part. If totals is not
+// nil, its runs, losses, workers and failures replace the execution's. Without a current execution, or if it has ended,
+// it only returns the accounts.
 func (j *Journal) EndExecution(totals *results.Execution, interrupted bool) []results.Execution {
 	j.NoteNow(JournalEntry{Event: Ended, Of: totals, Interrupted: interrupted})
 	return j.accounts.withoutIdle()

@@ -131,8 +131,8 @@ func printHost(report func(text string)) {
 	}
 }
 
-// ReportExecutions returns an execution with the collected runs by job, or nil if no run was missing. It needs no
-// folder.
+// ReportExecutions returns an execution with the collected runs by job, or nil if no run was missing at Begin. It polls
+// the queue if DescribeMissing has not. It ignores the folder's name.
 func (c *Collector) ReportExecutions(_ string, interrupted bool) []results.Execution {
 	if c.lacking == nil { // no run was missing
 		return nil

@@ -32,7 +32,8 @@ type Collector struct {
 // NewCollector returns a runner for the results in the folder.
 func (f *Folder) NewCollector() *Collector { return &Collector{folder: f} }
 
-// Begin counts the runs that are missing in both the folder and the results.
+// Begin counts the runs that are missing in both the folder and the results, by task. It removes damaged results from
+// the folder. The error is always nil.
 func (c *Collector) Begin(_ context.Context, w *run.Work) error {
 	c.lacking, c.total, c.explained = map[int]int{}, 0, false
 	c.outcomes, c.account = map[string]runOutcome{}, results.NewExecution(results.ByCollect)

@@ -59,7 +59,8 @@ func (r *Runner) followQueue(ctx context.Context) {
 	}
 }
 
-// findResults finds new results and failures of a batch.
+// findResults finds new results and failures of a batch in its folder, and ends the ExecuteRun of their runs. r.mu is
+// not held.
 func (r *Runner) findResults(b *batch) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -78,7 +79,8 @@ func (r *Runner) findResults(b *batch) {
 	}
 }
 
-// hasMissing reports whether a batch has runs without result or failure.
+// hasMissing reports whether a batch has runs without result or failure. The caller holds r.mu, or followQueue has
+// ended.
 func (r *Runner) hasMissing(b *batch) bool {
 	for _, e := range r.entries {
 		if e.batch == b && !e.state.isFinal() {
@@ -146,7 +148,8 @@ func (r *Runner) countLost(b *batch) map[int]int {
 	return lack
 }
 
-// refreshFolders makes a network file system read folders again that other machines write: it writes a file into each.
+// refreshFolders makes a network file system read folders again that other machines write: it writes a file into each
+// and removes it.
 func refreshFolders(dir string) {
 	for _, folder := range []string{"runs", failures, logs} {
 		name := filepath.Join(dir, folder, ".look")
@@ -156,7 +159,8 @@ func refreshFolders(dir string) {
 	}
 }
 
-// giveUpRuns gives up the missing runs of tasks that have left the queue, and issues notices on how the tasks ended.
+// giveUpRuns gives up the missing runs of tasks that have left the queue, which ends the waits for them, and issues
+// notices on how the tasks ended.
 func (r *Runner) giveUpRuns(ctx context.Context, b *batch) {
 	lost := r.countLost(b)
 	for _, text := range b.describeEnds(ctx, lost, b.jobOf) {
@@ -316,7 +320,8 @@ func (b *batch) activeJobs() (jobs []string) {
 
 const completing = "COMPLETING"
 
-// removeBatch waits until the tasks of a batch end or ctx does, cancels the remaining ones, and removes the folder.
+// removeBatch waits until the tasks of a batch end or ctx does, cancels the remaining ones, and removes the folder. If
+// they cannot be cancelled, the folder stays for a later execution.
 func (r *Runner) removeBatch(ctx context.Context, b *batch) {
 	for ctx.Err() == nil && len(b.activeJobs()) > 0 {
 		if tasks, err := r.commands.listQueue(ctx); err == nil {

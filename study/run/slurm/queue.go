@@ -184,7 +184,8 @@ func (c commands) listEnds(ctx context.Context, job int) map[int]string {
 	return readControl(out, job)
 }
 
-// readAccounts parses the output of sacct: 12_3|FAILED|1:0.
+// readAccounts parses the output of sacct, 12_3|FAILED|1:0, and returns how the tasks of a job ended, by index. It
+// skips other lines.
 func readAccounts(out string, job int) map[int]string {
 	all := map[int]string{}
 	for line := range strings.Lines(out) {
@@ -206,7 +207,8 @@ func readAccounts(out string, job int) map[int]string {
 // controlWord matches a key and value in the output of scontrol.
 var controlWord = regexp.MustCompile(`(?:^| )(ArrayJobId|ArrayTaskId|JobState|Reason|ExitCode)=([^ ]*)`)
 
-// readControl parses the output of scontrol show job, which has a line for each task.
+// readControl parses the output of scontrol show job, which has a line for each task, and returns how the tasks of a
+// job ended, by index.
 func readControl(out string, job int) map[int]string {
 	all := map[int]string{}
 	for line := range strings.Lines(out) {

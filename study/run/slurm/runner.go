@@ -290,7 +290,8 @@ func (r *Runner) registerRun(id string) (*entry, error) {
 	return e, nil
 }
 
-// failAll ends all runs without a final state: no further run can be executed. ExecuteRun returns err for them.
+// failAll ends all runs without a final state: no further run can be executed. ExecuteRun returns err for them. It is
+// called at most once.
 func (r *Runner) failAll(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -403,7 +404,7 @@ func (r *Runner) freeFolder() string {
 	}
 }
 
-// issueNotice notes a notice in the journal and passes it to Notice.
+// issueNotice notes a notice in the journal and passes it to Notice. r.mu is not held.
 func (r *Runner) issueNotice(format string, args ...any) {
 	notice := fmt.Sprintf(format, args...)
 	r.mu.Lock()

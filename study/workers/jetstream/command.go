@@ -66,8 +66,8 @@ func verifyMode(f *workers.Flags) queue.Verify {
 	return queue.VerifySample
 }
 
-// serveMetrics serves the metrics of a sweep if the flags ask for it, on a loopback address only. It returns a
-// function that stops the server.
+// serveMetrics serves the metrics of a sweep if the flags ask for it, on a loopback address only, and prints the
+// address to m.Stderr. It returns a function that stops the server, never nil without an error.
 func serveMetrics(f *workers.Flags, m *workers.Machine, c *queue.Coordinator) (stop func() error, err error) {
 	if f.Metrics == "" {
 		return func() error { return nil }, nil
