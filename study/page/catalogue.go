@@ -49,7 +49,7 @@ func (s *Server) listExperiments() (list []catalogueEntry) {
 				}
 			}
 		} else {
-			c.Title = "The results cannot be read at this moment."
+			c.Title = "The experiment's file cannot be read."
 		}
 		list = append(list, c)
 	}

@@ -41,8 +41,6 @@ func New(o live.Options) (*Server, error) {
 	s := &Server{options: o, access: access{rand.Text(), rand.Text(), o.Hosts}, mux: http.NewServeMux(),
 		streams: make(chan struct{}, maxStreams)}
 	s.library = sync.OnceValue(func() []catalogueEntry { return listLibrary(o.Registry) })
-	s.jobs = live.New(live.Config{Dir: o.ResultsDir, Executable: o.Executable, Jobs: o.Jobs, Report: o.Report,
-		Runner: o.Runner})
 	s.index = newIndex(o.ResultsDir)
 	var err error
 	if s.docs, err = newDocs(o.Docs); err != nil {
@@ -51,6 +49,8 @@ func New(o live.Options) (*Server, error) {
 	if s.pages, err = parsePages(); err != nil {
 		return nil, err
 	}
+	s.jobs = live.New(live.Config{Dir: o.ResultsDir, Executable: o.Executable, Jobs: o.Jobs, Report: o.Report,
+		Runner: o.Runner})
 	s.addRoutes()
 	go func() { // so that the first request need not wait
 		if list, _, err := s.index.listFolders(); err == nil {

@@ -139,15 +139,16 @@ func (r *runCmd) selectRunner(a *app, bar *progressBar, options *run.Options) (e
 		options.Runner = cluster.Runner(o, options.OnNotice)
 		return func() error { return nil }, nil
 	}
+	if r.On == experiment.Lab && r.UsesWorkers() {
+		return nil, fmt.Errorf("%w: --workers and --nats need the simulator; use --on sim, or leave them out",
+			command.ErrInput)
+	}
 	runner, ended, err := r.newRunner(a, bar, options.Jobs)
 	switch {
 	case err != nil:
 		return nil, err
 	case runner == nil:
 		return func() error { return nil }, nil
-	case r.On == experiment.Lab:
-		return nil, fmt.Errorf("%w: --workers and --nats need the simulator; use --on sim, or leave them out",
-			command.ErrInput)
 	}
 	options.Runner = runner
 	return ended, nil
