@@ -27,7 +27,8 @@ type integerAQM struct {
 	rates       IntegerRates   // of bytes
 }
 
-// newIntegers converts the configured thresholds of a's AQMs.
+// newIntegers returns the integer state for the AQMs of a, which must have their thresholds and limits. Averages are
+// empty.
 func newIntegers(c *Config, a *Program) *integers {
 	w := &integers{average: newSlots(c.Average), perPacket: c.PerPacket, ports: make([]integerAQM, len(a.aqms))}
 	for i := range w.ports {
@@ -48,7 +49,8 @@ func (w *integers) exceedsThreshold(queue int64, out packet.PortID) bool {
 		q.isAbove(queue, q.qBase-q.gamma.multiply(min(w.activity, q.maxRate)-w.averageAt(out)))
 }
 
-// isAbove reports whether a queue is longer than a threshold, as thresholds.isAbove.
+// isAbove reports whether a queue is longer than a threshold. With a frame the threshold counts full frames, rounded
+// down to whole ones; otherwise it is in the unit of Q.
 func (q *integerAQM) isAbove(queue int64, threshold Fixed) bool {
 	if len(q.frame) > 0 {
 		return Fixed(queue) > q.frame.multiply(threshold>>fractionBits)
@@ -176,7 +178,7 @@ type pastAverage struct {
 	last   unit.Time
 }
 
-// exportAverage returns A_avg of a port with its weight.
+// exportAverage returns A_avg of a port in floating point, from either arithmetic. It changes no state.
 func (a *Program) exportAverage(port packet.PortID) pastAverage {
 	w := a.integers
 	if w == nil {
