@@ -154,8 +154,8 @@ func encodeKilobits(r unit.Rate) uint32 {
 	}
 }
 
-// SwapEnds swaps the endpoints of p and sets a new hop limit, so that p returns to its sender. Its hash becomes the
-// hash of the reverse path.
+// SwapEnds swaps the endpoints of p and sets a new hop limit, 64, so that p returns to its sender. Its hash becomes the
+// hash of the reverse path. Sequence numbers stay.
 func (p *Packet) SwapEnds() {
 	p.Src, p.Dst = p.Dst, p.Src
 	p.SrcPort, p.DstPort = p.DstPort, p.SrcPort

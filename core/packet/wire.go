@@ -320,7 +320,8 @@ func (p *Packet) AppendSegment(b []byte) ([]byte, error) {
 // bytes behind the header. On an error p has all fields except the options.
 func (p *Packet) ParseSegment(t TCP, payload int) error { return p.parseTCP(t, payload) }
 
-// parseTCP parses a TCP segment into p; payload is the number of bytes behind the header.
+// parseTCP parses a TCP segment into p, with p.Kind; payload is the number of bytes behind the header. On an error p
+// has all fields except the options and the kind.
 func (p *Packet) parseTCP(t TCP, payload int) error {
 	p.SrcPort, p.DstPort = t.SrcPort(), t.DstPort()
 	p.Seq, p.Ack, p.Payload = int64(t.Seq()), int64(t.Ack()), int32(payload)

@@ -241,7 +241,8 @@ type builder struct {
 	links linkSettings
 }
 
-// reserve returns an error if there are too many nodes or links; otherwise it allocates memory for them.
+// reserve returns an error if there are too many nodes or links; otherwise it allocates memory for them. It removes
+// nodes and links that b has.
 func (b *builder) reserve(nodes, links int) error {
 	if nodes > largestNetwork || links > largestNetwork {
 		return fmt.Errorf("%d nodes and %d links; allowed: at most %d of each", nodes, links, largestNetwork)
