@@ -90,8 +90,8 @@ func convertRemaining(remaining unit.Time, oldRate, rate unit.LinkRate) unit.Tim
 	return unit.Time(min(math.Round(float64(remaining)*(from/to)), float64(unit.Never/4)))
 }
 
-// moveLast delays the arrival of the frame that link i is sending by shift, which may be below 0, but to a time after
-// the frame before it.
+// moveLast delays the arrival of the frame that link i is sending, which must be on the wire, by shift, which may be
+// below 0, but to a time after the frame before it.
 func (f *Fabric) moveLast(i int, shift unit.Time) {
 	w := &f.wires[i]
 	mask := uint32(len(w.ring) - 1)

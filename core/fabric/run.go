@@ -119,7 +119,8 @@ func (f *Fabric) portEvent(m *member, pt *port, now unit.Time) bool {
 	return true
 }
 
-// serveWants serves the requests of a node after a call into it. Ports without a link keep their packets.
+// serveWants serves the requests of a node after a call into it: it sends from woken ports that are free, schedules the
+// others, and sets the node's timer. Ports without a link keep their packets.
 func (f *Fabric) serveWants(m *member, now unit.Time) {
 	w := m.wants
 	for {

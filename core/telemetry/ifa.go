@@ -59,7 +59,8 @@ func (f *Format) openIFA(b []byte) []byte {
 	return append(b, 2<<4|space, 0, ifaInband, uint8(f.Hops*f.ifaBytes()/4), 0, 0, ifaLimit, 0)
 }
 
-// pushIFA adds a record of at most room bytes to p's stack. It returns false if it adds no record.
+// pushIFA adds a record of at most room bytes to p's stack, and decrements its hop limit. It returns false if it adds
+// no record; the hop limit may be decremented nevertheless.
 func (f *Format) pushIFA(p *packet.Packet, h *Hop, room int32) bool {
 	b := p.Stack()
 	if len(b) < ifaHeader || b[0]>>4 != 2 || (b[0]&15 == ifaLocal) != f.extended || b[6] == 0 {

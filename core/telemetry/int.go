@@ -64,7 +64,7 @@ func (f *Format) openINT(b []byte) []byte {
 }
 
 // pushINT adds the record that p's instructions request, if it has at most room bytes. It returns false if it adds no
-// record.
+// record; without hops left it then sets E, and without room M.
 func pushINT(p *packet.Packet, h *Hop, room int32) bool {
 	b := p.Stack()
 	if len(b) < intHeader {

@@ -83,7 +83,8 @@ func (f *Format) openIOAM(b []byte) []byte {
 	return append(b, zeros[:4*words*f.Hops]...)
 }
 
-// pushIOAM writes the record that the trace type requests. It returns false if it adds no record.
+// pushIOAM writes the record that the trace type requests into p's stack. It returns false if it adds no record;
+// without room it then sets O.
 func (f *Format) pushIOAM(p *packet.Packet, h *Hop) bool {
 	be, b := binary.BigEndian, p.Stack()
 	if len(b) < ioamHeader || be.Uint16(b[2:]) != IOAMNamespace {

@@ -232,8 +232,8 @@ func (m *mark) setFirst(h *Hop) {
 		rate: h.Rate, id: h.Switch, port: h.Port}
 }
 
-// findPath returns the latest record of the path of r, which differs from the previous record's path. For a new path it
-// returns the place for it, or nil if the path is not followed.
+// findPath returns the latest record of the path of r, which differs from the previous record's path, and makes it the
+// current one. For a new path it returns the place for it, or nil if the path is not followed.
 func (u *Unwrapper) findPath(now unit.Time, r *Records) *latest {
 	if u.first.n == 0 {
 		return &u.first

@@ -185,8 +185,8 @@ func (x *partEvents) storeFrame(r *Record, p *packet.Packet) {
 	r.Frame, r.FrameBytes = x.frames[at:at+n:at+n], len(data)
 }
 
-// Flush writes the events before done to the sinks. No event before done may follow. It returns the first error, as Err
-// does. Frames of the records are valid only during the call.
+// Flush writes the events before done to the sinks, in order, and forgets them. No event before done may follow. It
+// returns the first error, as Err does. Frames of the records are valid only during the call.
 func (t *Collector) Flush(done unit.Time) error {
 	for _, x := range t.parts {
 		t.order = append(t.order, x.order...)

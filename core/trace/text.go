@@ -151,7 +151,8 @@ func AppendText(b []byte, r *Record) []byte {
 	return appendWord(b, r.Reason)
 }
 
-// ParseText reads a line of the text form. The error names the first invalid column. The record has no frame.
+// ParseText reads a line of the text form. The error names the first invalid column; the record is then not usable. The
+// record has no frame.
 func ParseText(line string) (Record, error) {
 	var r Record
 	words := strings.Split(line, " ")
