@@ -93,7 +93,8 @@ func (s *Website) resolve(p *Page, link string) (string, error) {
 	return relativeURL(p.Path, target.Path) + at, nil
 }
 
-// suggestAnchors returns a hint with the anchors that share the longest beginning with a missing one, or "".
+// suggestAnchors returns a hint with up to three anchors that share the longest beginning with a missing one, of three
+// bytes or more, or "".
 func (p *Page) suggestAnchors(id string) string {
 	for n := len(id); n >= 3; n-- {
 		var like []string
