@@ -335,7 +335,8 @@ func (f *Fabric) InFlight() int {
 	return n
 }
 
-// CountArrived returns the number of packets that arrived over link i since the start.
+// CountArrived returns the number of packets that arrived over link i since the start. The fabric must not run at the
+// same time.
 func (f *Fabric) CountArrived(i int) uint64 {
 	f.takeIn()
 	return f.ports[i].sent - f.counters[i].Lost - uint64(f.wires[i].count)

@@ -65,9 +65,10 @@ const (
 	codecIFA
 )
 
-// NewFormat returns the format of a profile with HPCC's units (multiplier multi) and PINT's code (base). rates are the
-// rates of the network's ports. Where the format has codes of rates, a rate without a code gets a free one, in this
-// order. It is an error if the profile is unknown or more codes are needed than are free.
+// NewFormat returns the format of a profile with HPCC's units (multiplier multi, see NewHPCC) and PINT's code (base,
+// see NewPINT). The list rates has the rates of the network's ports. Where the format has codes of rates, a rate
+// without a code gets a free one, in this order. It is an error if the profile is unknown or more codes are needed than
+// are free.
 func NewFormat(profile string, multi int64, base float64, rates []unit.Rate) (Format, error) {
 	var f Format
 	var ok bool
@@ -278,7 +279,7 @@ const (
 	WantsRelative                                 // its load, in format relative
 )
 
-// RequestsOf returns what p requests.
+// RequestsOf returns what p requests. Requests of loads count only if f has a LoadInterval.
 func (f *Format) RequestsOf(p *packet.Packet) (w RequestSet) {
 	switch {
 	case f.codec == codecRelative:

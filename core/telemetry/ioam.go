@@ -205,8 +205,8 @@ func (f *Format) readIOAM(b []byte, r *Records) bool {
 	return true
 }
 
-// decodeIOAM decodes the record at the start of x into h. ours means that the namespace is IOAMNamespace. A hop that
-// lacks one of the laws' fields gets rate 0.
+// decodeIOAM decodes the record at the start of x into h, which must be zero. The argument ours reports whether the
+// namespace is IOAMNamespace. A hop that lacks one of the laws' fields gets rate 0.
 func (f *Format) decodeIOAM(x []byte, kind uint32, ours bool, h *Hop) {
 	be, known := binary.BigEndian, ours
 	h.Flags = NoSojourn

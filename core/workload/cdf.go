@@ -38,7 +38,7 @@ func Distributions() []CDF {
 	}
 }
 
-// percentPoints makes points from pairs of size and cumulative percentage.
+// percentPoints makes points from pairs of a size in bytes and a cumulative percentage, 0 to 100.
 func percentPoints(v ...float64) []Point {
 	var p []Point
 	for i := 0; i < len(v); i += 2 {
