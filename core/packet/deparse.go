@@ -256,7 +256,8 @@ func (p *Packet) cutPayload(f *frameParts, payload int32) {
 	x.header, x.payload = datagram[:UDPHeader], datagram[UDPHeader:]
 }
 
-// isChecksumRight reports whether the checksum of a frame's segment is right.
+// isChecksumRight reports whether the checksum of a frame's segment is right; true for protocols other than TCP and
+// UDP.
 func (p *Packet) isChecksumRight(f *frameParts) bool {
 	x := &f.segment
 	proto := wireProtocol(p.Proto)

@@ -52,7 +52,7 @@ func (p *Packet) findExtension(kind uint8) (at, n int) {
 
 // SetExtension adds an extension or replaces the one of its kind. It returns false, without a change, if there is no
 // room or the kind is padding. A packet has 190 bytes for extensions; each takes 2 and its data. data must not be a
-// view of p's own extensions. A stack is set by SetStack.
+// view of p's own extensions. A stack is set by SetStack. p.Size stays.
 func (p *Packet) SetExtension(kind uint8, data []byte) bool {
 	if kind == pad1 || kind == padN || kind|0x20 == ExtStack {
 		return false

@@ -45,8 +45,8 @@ func (p *Packet) CanCarryOption() bool {
 }
 
 // SetNotice turns p, a segment that passes CanCarryOption and was turned round (SwapEnds), into one that carries n as a
-// TCP option: a pure ACK with old sequence numbers and an old time stamp. It returns false, without a change, if there
-// is no room for its spans.
+// TCP option: an ACK with old sequence numbers and an old time stamp. It returns false, without a change, if there is
+// no room for its spans. Kind, Payload and Size of p stay: the caller sets them.
 func (p *Packet) SetNotice(n *Notification) bool {
 	if n.Spans > OptionSpans(n.Signed) {
 		return false

@@ -30,7 +30,8 @@ func (p *Packet) emitPFC(b []byte) ([]byte, error) {
 	return append(b, make([]byte, pfcFrame-(len(b)-start))...), nil
 }
 
-// parsePFC parses the bytes behind the Ethernet header of a PFC frame into p.
+// parsePFC parses the bytes behind the Ethernet header of a PFC frame. It sets p's Kind, Seq and Meta.Class. It fails
+// unless the frame is about exactly one class.
 func (p *Packet) parsePFC(b []byte) error {
 	if len(b) < 20 {
 		return shortError("PFC frame", 20, len(b))

@@ -106,7 +106,7 @@ func (p *Packet) emitRDMA(b []byte) []byte {
 	return p.emitBTH(append(b, 0, 0, 0, 0))
 }
 
-// emitBTH appends everything behind UDP's header.
+// emitBTH appends everything behind UDP's header; payload, padding and ICRC are zeros.
 func (p *Packet) emitBTH(b []byte) []byte {
 	op, psn, ours, first := opAcknowledge, p.Seq, uint8(0), uint8(0)
 	switch p.Kind {
@@ -179,7 +179,8 @@ func (p *Packet) ParseRDMA(b []byte, length int) bool {
 }
 
 // parseRDMA parses the bytes behind the header of UDP to port 4791, as ParseRDMA does. length is their full number, of
-// which b may be the beginning. It returns false and leaves p unchanged unless Emit could have written them.
+// which b may be the beginning. The extensions of p must be parsed already, as a notice among them marks the network's
+// NACK. It returns false and leaves p unchanged unless Emit could have written them.
 func (p *Packet) parseRDMA(b []byte, length int) bool {
 	n := length - bthHeader - icrcBytes
 	if n < 0 || len(b) < bthHeader+min(n, rethHeader) || b[1]&0x0f != 0 || b[5] != 0 {

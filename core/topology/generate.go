@@ -273,7 +273,7 @@ func (b *builder) addSwitches(name string, n int) int {
 	return first
 }
 
-// addLink adds a link between nodes x and y.
+// addLink adds a link between nodes x and y with this rate and the other settings of b.links.
 func (b *builder) addLink(x, y int, rate unit.LinkRate) {
 	b.n.Links = append(b.n.Links, Link{Ends: [2]int{x, y}, Rate: rate,
 		Delay: b.links.Delay, Jitter: b.links.Jitter, Loss: b.links.Loss, Buffer: b.links.Buffer,
