@@ -178,8 +178,8 @@ func (p *Packet) ParseRDMA(b []byte, length int) bool {
 	return true
 }
 
-// parseRDMA parses the bytes behind the header of UDP to port 4791, as ParseRDMA does. length is their full number, of
-// which b may be the beginning. The extensions of p must be parsed already, as a notice among them marks the network's
+// parseRDMA parses the bytes behind the header of UDP to port 4791, as ParseRDMA does. length is their full number; b
+// may be the beginning only. The extensions of p must be parsed already, as a notice among them marks the network's
 // NACK. It returns false and leaves p unchanged unless Emit could have written them.
 func (p *Packet) parseRDMA(b []byte, length int) bool {
 	n := length - bthHeader - icrcBytes

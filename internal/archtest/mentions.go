@@ -196,7 +196,7 @@ const maxEmbedding = 8
 
 // hasMember reports whether the type owner of p has a field or method of this name, also through embedded types; depth
 // is how many of them led to owner. It also returns true above maxEmbedding, and for a type with a part from outside
-// the module, whose members are unknown.
+// the module: the members of that part are unknown.
 func (c *mentionChecker) hasMember(p *declarations, owner, name string, depth int) bool {
 	if p.members[owner][name] || depth > maxEmbedding {
 		return true
@@ -375,7 +375,8 @@ func isTestName(name string) bool {
 	return strings.HasPrefix(name, "Test") || strings.HasPrefix(name, "Benchmark") || strings.HasPrefix(name, "Fuzz")
 }
 
-// checkDocs checks the first words of doc comments. Those of functions, and in test files of tests, begin with the name.
+// checkDocs checks the first words of doc comments. Those of functions begin with the name; in test files only those
+// about tests have to.
 func (c *mentionChecker) checkDocs(s *mentionScope) {
 	check := func(doc *ast.CommentGroup, name string, needsName bool) {
 		words := strings.FieldsFunc(doc.Text(), func(r rune) bool { return strings.ContainsRune(" \n,.:;'’()", r) })

@@ -188,8 +188,8 @@ func syncFolder(dir string) error {
 	return nil
 }
 
-// RemoveUnfinished removes the unfinished files in a folder that no living process writes; none on systems without
-// locks. Files that cannot be removed stay.
+// RemoveUnfinished removes the unfinished files in a folder that no living process writes. On systems without locks it
+// removes no file. Files that cannot be removed stay.
 func RemoveUnfinished(dir string) {
 	left, err := filepath.Glob(filepath.Join(escape(dir), prefix+"*"))
 	if err != nil {

@@ -43,8 +43,8 @@ func shareLock(f *os.File) {
 	}
 }
 
-// isLocked reports whether a process has a file alone. If none has, it shares the lock until f is closed: a process
-// that calls lock meanwhile fails, and has to try again.
+// isLocked reports whether a process has a file alone. If it returns false, it shares the lock until f is closed: a
+// process that calls lock meanwhile fails, and has to try again.
 func isLocked(f *os.File) bool {
 	err := unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB)
 	return err == unix.EWOULDBLOCK

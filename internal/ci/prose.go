@@ -110,8 +110,8 @@ func splitSentences(block string) (sentences []string) {
 	return sentences
 }
 
-// countProse returns the figures of a page, of which limit is the maximum of words, and its sentences of more than
-// maxSentence words.
+// countProse returns the figures of a page, and its sentences of more than maxSentence words. The argument limit is the
+// maximum number of words of the page.
 func countProse(name, text string, limit int) (figures []proseFigure, long []string) {
 	words, inSentences, sentences := 0, 0, 0
 	for _, block := range proseBlocks(text) {

@@ -135,7 +135,7 @@ func (s *selection) packages() (folders []string, skip map[string]string) {
 }
 
 // run runs the selected tests with flags of go test, and prints the outcome under a title, also into the file of
-// summaryVariable. An error names what failed; it is errNoTest if no test is selected or none ended.
+// summaryVariable. An error names what failed; it is errNoTest if no test is selected or has ended.
 func (s *selection) run(root, title string, flags []string) error {
 	folders, skip := s.packages()
 	if len(folders) == 0 {

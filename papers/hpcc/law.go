@@ -9,7 +9,7 @@ import (
 	"weir/core/unit"
 )
 
-// slowest returns the lowest rate in the records of the path's hops, 0 if none has a rate.
+// slowest returns the lowest rate in the records of the path's hops, 0 if no record has a rate.
 func slowest(p *cc.Telemetry) unit.Rate {
 	least := unit.Rate(0)
 	for i := range p.Hops {
@@ -178,7 +178,7 @@ func (l *law) start(f cc.Flow, c Config) error {
 }
 
 // setIncrease sets W_ai, in bytes: as configured, or by the rule of draft-miao §5, W_init·(1−eta)/N. A counted N
-// (draft-miao §6.2), 0 if there is none, is of the flows on the last hop, so W_init is that hop's B·T then: by the
+// (draft-miao §6.2), 0 without a count, is of the flows on the last hop, so W_init is that hop's B·T then: by the
 // sender's own, flows with different NICs would get different shares of it. It stores both arguments.
 func (l *law) setIncrease(counted int, lastHop unit.Rate) {
 	l.flows, l.lastHop = counted, lastHop
@@ -193,9 +193,9 @@ func (l *law) setIncrease(counted int, lastHop unit.Rate) {
 	l.wai *= l.share
 }
 
-// updateIncrease sets W_ai after a measurement with records p by counted, the receiving host's count of flows (0:
-// none), while the last hop, the link to that host, is the bottleneck. Otherwise W_ai is as configured. It applies from
-// the next window on.
+// updateIncrease sets W_ai after a measurement with records p by counted, the receiving host's count of flows (0: no
+// count), while the last hop, the link to that host, is the bottleneck. Otherwise W_ai is as configured. It applies
+// from the next window on.
 //
 // On several paths one measurement spans a few packets of one path, while the last hop carries bursts of all, and the
 // path that limits the flow is one of several: so most measurements of each path must show it (TestCensusSpread). If a

@@ -179,7 +179,7 @@ func (r *Receiver) pauseTime() unit.Time {
 }
 
 // OnTimer returns line 34's window as feedback, and true, if no packet has arrived for pauseTime. Otherwise it returns
-// false, and may set NextTimer anew. It does not commit: the next packet under the window of the last commit may. It
+// false, and may set a new NextTimer. It does not commit: the next packet under the window of the last commit may. It
 // delays that by a T, so it happens once between two commits.
 func (r *Receiver) OnTimer(now unit.Time) (cc.Feedback, bool) {
 	if now < r.NextTimer() {
@@ -193,8 +193,8 @@ func (r *Receiver) OnTimer(now unit.Time) (cc.Feedback, bool) {
 	return r.feedback, true
 }
 
-// Feedback returns the feedback for an ordinary acknowledgement: the one last sent or, with preset Agent, none (zero)
-// without recent records.
+// Feedback returns the feedback for an ordinary acknowledgement: the one last sent or, with preset Agent, the zero
+// value without recent records.
 func (r *Receiver) Feedback() cc.Feedback {
 	if r.isSilent() {
 		return cc.Feedback{}

@@ -277,11 +277,11 @@ func (a *additive) longestQueue(s *cc.FlowContext, p *cc.FlowPath) float64 {
 	return 2.4 * a.standingQueue(&x, float64(s.MSS))
 }
 
-// standingQueue returns the minimum standing queue of a path's narrowest link, in bytes; 0 or below: none stands. It
-// follows from the fixed point of the law, W = W_ai/(1−eta/U), with all its flows: by their windows, N·W = U·B·T, or,
-// if windows are below a packet, by their rates, N·W/T = B. The queue then holds at most a packet of each flow. Packets
-// do not arrive evenly, so the queue is longer: up to twice with windows of a packet, and four times and more with
-// windows far below one.
+// standingQueue returns the minimum standing queue of a path's narrowest link, in bytes; 0 or below: no queue stands.
+// It follows from the fixed point of the law, W = W_ai/(1−eta/U), with all its flows: by their windows, N·W = U·B·T,
+// or, if windows are below a packet, by their rates, N·W/T = B. The queue then holds at most a packet of each flow.
+// Packets do not arrive evenly, so the queue is longer: up to twice with windows of a packet, and four times and more
+// with windows far below one.
 func (a *additive) standingQueue(p *cc.FlowPath, mss float64) float64 {
 	product, flows := a.product(p), float64(p.Flows)
 	added := float64(flows * a.increase(p))

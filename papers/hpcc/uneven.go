@@ -94,8 +94,8 @@ func (c *Config) checkUnevenIncreases(s *cc.FlowContext) []scheme.Remark {
 
 // standingSlow returns the standing queue of a slow path, in bytes, by the fixed point of standingQueue. added is what
 // all flows add to their windows, in bytes, between two of their records of that path, which has a share of each flow's
-// packets. Of a round trip of m packets, at least one takes the slow path with probability 1−(1−share)^m. A window below
-// a packet commits with each packet, and m is 1. Both are 0 if T, the path's rate or its share is unknown.
+// packets. Of a round trip of m packets, at least one takes the slow path with probability 1−(1−share)^m. A window
+// below a packet commits with each packet, and m is 1. Both are 0 if T, the path's rate or its share is unknown.
 func (a *additive) standingSlow(p *cc.FlowPath, slow *cc.SlowPath, mss float64) (queue, added float64) {
 	product := float64(slow.Rate) * float64(a.trip(p)) / 8e12
 	flows, share := float64(slow.Flows), slow.Share

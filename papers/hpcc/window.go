@@ -143,8 +143,8 @@ func (x *window) Decision() cc.Decision {
 	return d
 }
 
-// limitInFlight returns the limit of data in flight, in bytes, if it is not W: W_init, or none. After a timeout it is
-// the window w.
+// limitInFlight returns the limit of data in flight, in bytes, if it is not W: W_init, or no limit. After a timeout it
+// is the window w.
 func (x *window) limitInFlight(w unit.Bytes) unit.Bytes {
 	switch {
 	case x.timedOut:

@@ -124,8 +124,8 @@ func (g *Program) OnDrop(env *dataplane.Env, p *packet.Packet, why dataplane.Rea
 	g.portAt(p.Meta.Out).sketch.RecordDrop(env.Now(), counted, g.key(p), p.Size)
 }
 
-// notifyLoss sends or collects a NACK about a data packet dropped for lack of memory. If the sender gets none, it
-// counts the reason. It starts congestion, if the port has none. A NACK takes one from the flow's allowance.
+// notifyLoss sends or collects a NACK about a data packet dropped for lack of memory. If the sender gets no NACK, it
+// counts the reason. It starts congestion, if the port is without. A NACK takes one from the flow's allowance.
 func (g *Program) notifyLoss(env *dataplane.Env, p *packet.Packet, why dataplane.Reason) {
 	now, x := env.Now(), g.portAt(p.Meta.Out)
 	if x.memory != nil && x.congested() == nil { // otherwise known; another limit than NCF's refused the packet
@@ -214,8 +214,8 @@ func (g *Program) makeNotice(env *dataplane.Env, x *port, cause packet.Cause, lo
 
 // sendNack turns c, with the headers of the packet concerned, into the NACK with notice n, and passes it to the
 // ingress. The program must own c, and gives it away. It is routed like any packet, so its path need not be the reverse
-// of the flow's. In a standalone switch h is the header of the packet's frame, by whose port the NACK departs; in a
-// network h is nil.
+// of the flow's. In a standalone switch h is the header of the packet's frame, and the NACK departs by that header's
+// port; in a network h is nil.
 func (g *Program) sendNack(env *dataplane.Env, c *packet.Packet, n *packet.Notification, h *header) {
 	c.SwapEnds()
 	c.ClearExtensions()

@@ -207,8 +207,8 @@ func heaviest(top int) int {
 	return top
 }
 
-// assignMemory creates the memory of ports and, with Pool: switch, the pool, of which the ports' memories are parts.
-// The ports must have their sketches. It fails if a memory is unknown or too small.
+// assignMemory creates the memory of ports and, with Pool: switch, the pool, which contains the ports' memories. The
+// ports must have their sketches. It fails if a memory is unknown or too small.
 func (g *Program) assignMemory(site *dataplane.Site) error {
 	m := g.config.Memory
 	m.Windows, m.Duration = g.config.Sketch.Windows, g.config.Sketch.Duration

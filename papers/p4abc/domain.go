@@ -154,8 +154,8 @@ func writeMark(p *packet.Packet, activity uint32) bool {
 	return true
 }
 
-// parseMark returns the activity in a packet's mark, as the bits of a float32 whose last bits may hold a class. ok is
-// false if the mark is missing, has another length, or is out of the range of edges.
+// parseMark returns the activity in a packet's mark, as the bits of a float32 with a class in its last bits, if there
+// is one. ok is false if the mark is missing, has another length, or is out of the range of edges.
 func parseMark(p *packet.Packet) (activity uint32, ok bool) {
 	m, ok := p.Extension(packet.ExtActivity)
 	if !ok || len(m) != 4 {

@@ -144,7 +144,7 @@ type User struct {
 }
 
 // ListActiveUsers fills users with the most active ones, the highest activity first, and returns their number. A user
-// can be in it twice, for sent and for received traffic. Users whose meters have counted no packet are omitted.
+// can be in it twice, for sent and for received traffic. It omits users with meters that have counted no packet.
 func (a *Program) ListActiveUsers(now unit.Time, users []User) (n int) {
 	one := func(u User, m *activityMeter) {
 		if m.bits == 0 && m.integer.sum == 0 || len(users) == 0 {

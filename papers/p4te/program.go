@@ -240,7 +240,7 @@ func (t *Program) removeHeader(p *packet.Packet) {
 	}
 }
 
-// receiveFeedback processes a feedback packet. A neighbour's goes to the control plane or, for a lost leaf, to the
+// receiveFeedback processes a feedback packet. A neighbour's goes to the control plane or, about a lost leaf, to the
 // reachability state. A copy of this switch's own, from the recirculation port, updates the ports' colours at ingress.
 // It returns false, without an effect, if p has no valid feedback.
 func (t *Program) receiveFeedback(env *dataplane.Env, p *packet.Packet) bool {
@@ -368,7 +368,7 @@ func (t *Program) Tick(env *dataplane.Env) unit.Time {
 func (t *Program) Idle() bool { return true }
 
 // selectPath returns the upward port of a packet (algorithm 3); false without upward ports. With path control it begins
-// a flowlet for a packet of a class that continues none.
+// a flowlet for a packet of a class that continues no flowlet.
 func (t *Program) selectPath(now unit.Time, p *packet.Packet, class Class) (packet.PortID, bool) {
 	if len(t.place.Up) == 0 {
 		return 0, false

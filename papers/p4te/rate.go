@@ -332,7 +332,7 @@ func (r *rater) changedWindow(window uint16, lower bool) uint16 {
 // adaptRate changes a flow's rate by a fake ACK, which it recirculates (P4TE §6.4.1), if its class exceeds the safe
 // rate at the ingress port: down if the egress port is over-utilised, otherwise up. Other decisions: Decision. It
 // counts the change, sets Applied in the packet's header for the switches that follow, and with Mark sets CE in an
-// ECN-capable packet whose flow is to slow down. egress is the colour of the port.
+// ECN-capable packet if its flow is to slow down. egress is the colour of the port.
 func (r *rater) adaptRate(env *dataplane.Env, p *packet.Packet, egress dataplane.Colour) {
 	if p.Payload == 0 || p.Proto != packet.ProtoTCP {
 		return
@@ -362,7 +362,7 @@ func (r *rater) adaptRate(env *dataplane.Env, p *packet.Packet, egress dataplane
 }
 
 // decideChange returns whether the rate is to be lowered, and whether it changes at all. It depends on the colour of
-// the class at the ingress port and on that of the egress port. Without queued, rates are not lowered; DecideCode does
+// the class at the ingress port and on the egress port's colour. Without queued, rates are not lowered; DecideCode does
 // not read it. DecideCode also raises a class within its rate, and lowers only if both colours are red.
 func (r *rater) decideChange(ingress, egress dataplane.Colour, queued bool) (lower, acts bool) {
 	if r.config.Decision == DecideCode {

@@ -131,7 +131,7 @@ func (a *Standalone) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verd
 }
 
 // adaptHere changes the rate of a packet's flow in this leaf's register, as a fake ACK would, and counts the change.
-// With Mark it also sets CE in an ECN-capable packet whose flow is to slow down. queued is as in decideChange.
+// With Mark it also sets CE in an ECN-capable packet if its flow is to slow down. queued is as in decideChange.
 func (r *rater) adaptHere(p *packet.Packet, egress dataplane.Colour, queued bool) {
 	lower, acts := r.decideChange(dataplane.Colour(p.Meta.Mark), egress, queued)
 	if !acts || p.Payload == 0 || p.Proto != packet.ProtoTCP || p.Meta.Flags&packet.Internal != 0 {

@@ -27,7 +27,7 @@ func (c *Config) CableLinks() (links []int) {
 }
 
 // followCarrier makes a link follow its cable's carrier instead of events. It removes the link's down and up events
-// from d, and schedules the next action anew.
+// from d, and schedules the next action again.
 func (d *plane) followCarrier(link int) {
 	d.events = slices.DeleteFunc(slices.Clone(d.events), func(e wiring.Event) bool {
 		return e.Link == link &&

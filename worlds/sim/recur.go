@@ -296,7 +296,8 @@ func (x *recurring) recordDifference() {
 }
 
 // skippable returns the number of iterations that can be skipped in whole cycles, so that all ranks keep the operations
-// that they look ahead at, and the run its end; 0 or below: none. period is the time of a cycle of cycle iterations.
+// that they look ahead at, and the run its end; 0 or below: no iteration. period is the time of a cycle of cycle
+// iterations.
 func (x *recurring) skippable(now, period unit.Time, cycle int) int {
 	n := x.iterationCount() - x.over - x.program.Ahead()
 	for _, k := range x.drive.jobs.list[0].ranks {

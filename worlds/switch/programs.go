@@ -155,7 +155,8 @@ type sampler struct {
 	label   [2 * control.MaxText]byte
 }
 
-// addSamples adds the samples of a program at now to c, as far as c has space. Programs without metrics have none.
+// addSamples adds the samples of a program at now to c, as far as c has space. A program without metrics adds no
+// sample.
 func (s *sampler) addSamples(now unit.Time, r *running, c *control.Counters) {
 	if r.metered == nil {
 		return

@@ -259,8 +259,8 @@ func (s *udpSenders) wakeUp() error {
 	return s.openSockets(s.more)
 }
 
-// sendDue opens sockets and sends the datagrams that are due at now, also those that become due meanwhile, but none
-// from the end of the run on. It saves the counters at the warm-up's end.
+// sendDue opens sockets and sends the datagrams that are due at now, also those that become due meanwhile, but no
+// datagram from the end of the run on. It saves the counters at the warm-up's end.
 func (s *udpSenders) sendDue(now unit.Time) error {
 	if s.starts.nextTime() <= now {
 		if err := s.openSockets(s.starts.takeReady(now, s.Flows)); err != nil {

@@ -78,8 +78,8 @@ type visit struct {
 	kind state.FieldKind
 }
 
-// newWalk returns a walk at now that compares with before, whose description of types it shares; nil: it compares with
-// no state.
+// newWalk returns a walk at now that compares with before and shares its description of types; nil: it compares with no
+// state.
 func newWalk(now unit.Time, before *Snapshot) *walk {
 	w := &walk{Snapshot: Snapshot{time: now}, before: before, seen: map[pointerKey]uint64{}}
 	if before == nil {
