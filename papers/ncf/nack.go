@@ -369,7 +369,8 @@ func (g *Program) maxSpans(p *packet.Packet) uint8 {
 	return packet.MaxSpans
 }
 
-// flush sends the NACK that waits in a slot, if any.
+// flush makes and sends the NACK that waits in a slot of g.pending, and frees the slot. It has no effect on an empty
+// one.
 func (g *Program) flush(env *dataplane.Env, slot int) {
 	w := &g.pending[slot]
 	if !w.taken {

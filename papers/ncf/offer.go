@@ -46,7 +46,8 @@ type input struct {
 	now, last [ClassCount]int64
 }
 
-// roll advances to the T of now.
+// roll advances i to the T that contains now: the current bytes become the last T's, or are dropped if more than one T
+// has passed. It has no effect within the current T.
 func (i *input) roll(now unit.Time) {
 	passed := (now - i.start) / i.span
 	if passed <= 0 {

@@ -142,7 +142,7 @@ func (s *Sketch) Key(p *packet.Packet) uint64 {
 	return upper>>32<<32 | lower>>32
 }
 
-// reverseKey returns the key of the opposite flow.
+// reverseKey returns the key that packets of the opposite direction of p's flow have.
 func (s *Sketch) reverseKey(p *packet.Packet) uint64 {
 	n := &s.keySeeds
 	src, dst, ports, proto := uint64(p.Dst), uint64(p.Src), uint64(p.DstPort)<<16|uint64(p.SrcPort), uint64(p.Proto)

@@ -143,8 +143,8 @@ func (t *HeaviestFlows) findOrAdd(window uint32, key, count uint64) int {
 	return i
 }
 
-// findSmallest returns the index of the entry with the smallest count, the first of several. The table must not be
-// empty.
+// findSmallest returns the index of the entry with the smallest count, the first of several. It keeps the index in
+// t.smallest until that becomes −1. The table must not be empty.
 func (t *HeaviestFlows) findSmallest() int {
 	if t.smallest < 0 {
 		t.smallest = 0

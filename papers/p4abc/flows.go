@@ -74,7 +74,8 @@ func (f *flowShares) reset() {
 	}
 }
 
-// rebase moves since to now, decaying all entries.
+// rebase decays all entries by the time since f.since, with a memory, and sets f.since to now and f.all to their new
+// sum.
 func (f *flowShares) rebase(now, memory unit.Time) {
 	d := decay(now-f.since, memory)
 	f.all, f.since = 0, now

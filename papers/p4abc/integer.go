@@ -42,7 +42,7 @@ const (
 // spanTable is one octave of the table of T.
 type spanTable [1 << spanPlaces]int32
 
-// newSlots computes the slots and tables of a memory.
+// newSlots returns the slots of a memory, with a slot of 1/32 to 1/64 of it, and their tables.
 func newSlots(memory unit.Time) *slots {
 	s := &slots{shift: uint8(bits.Len64(uint64(max(memory>>5, 1))) - 1)}
 	slot := math.Exp2(float64(s.shift))

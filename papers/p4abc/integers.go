@@ -82,8 +82,9 @@ func (m *activityMeter) measureInteger(now unit.Time, size int, s *slots) Fixed 
 	return m.integer.Activity(now, m.logReference, s)
 }
 
-// measureArrivalInteger is measureArrival in integers. Marks are the same in both arithmetics, so both kinds of
-// switches may be in a domain: the digits of a Fixed fit into a float32, with a step of 2^−16 at most up to 2^8.
+// measureArrivalInteger is measureArrival in integers, with the same effects: it may add an aggregate, and sets
+// Meta.Class and a.current. Marks are the same in both arithmetics, so both kinds of switches may be in a domain. The
+// digits of a Fixed fit into a float32, with a step of 2^−16 at most up to 2^8.
 func (a *Program) measureArrivalInteger(now unit.Time, p *packet.Packet) (activity Fixed) {
 	if in := int(p.Meta.In); in < len(a.sides) && a.sides[in] == Inside {
 		if x, ok := a.readMark(p); ok {

@@ -437,8 +437,9 @@ func (t *Program) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict
 	return dataplane.Accept
 }
 
-// monitorPort reports the events of an upward port: one feedback packet for both metrics to the control plane and, if
-// the utilisation has changed, a copy to the ingress registers.
+// monitorPort reports the events of an upward port: its depth's, which it observes, and changed, the utilisation's. One
+// feedback packet for both metrics goes to the control plane; with path control that schedules table writes. If the
+// utilisation has changed, a copy goes to the ingress registers by recirculation. It counts both packets.
 func (t *Program) monitorPort(env *dataplane.Env, p *packet.Packet, out packet.PortID, colour dataplane.Colour,
 	changed Change) {
 	var events [2]Event
