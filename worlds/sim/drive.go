@@ -81,7 +81,7 @@ func (r *Simulation) Run() *outcome.Result {
 	return out
 }
 
-// newDrive returns the run at its start.
+// newDrive returns the run at its start, with its first checks, stalls and samples scheduled.
 func (r *Simulation) newDrive() *drive {
 	c := r.config
 	every := max(unit.Millisecond, c.Duration/10_000)
@@ -134,8 +134,8 @@ func (d *drive) runStep() bool {
 }
 
 // isDone reports whether all flows have ended, and the end of the run is not decided yet; false without UntilDone. A
-// sender without answers has ended when it has sent all its data; the packets then in flight are waited for (ended,
-// draining).
+// sender without answers has ended when it has sent all its data; the packets then in flight are waited for. At the
+// first such end it sets d.ended, and d.draining if there are such packets.
 func (d *drive) isDone() bool {
 	if !d.config.UntilDone || d.unfinished > 0 || d.stopping != unit.Never {
 		return false

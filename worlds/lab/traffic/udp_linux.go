@@ -384,7 +384,7 @@ func (s *udpSenders) blockFlow(i, k, n int) {
 	s.blocked = append(s.blocked, i)
 }
 
-// mark saves the counters at the warm-up's end.
+// mark saves the senders' counters at the warm-up's end as baselines, and sets s.marked.
 func (s *udpSenders) mark() {
 	s.marked = true
 	for _, i := range s.flows {

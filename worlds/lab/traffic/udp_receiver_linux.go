@@ -82,7 +82,8 @@ func newUDPReceivers(r *run, flows []int) *udpReceivers {
 	return s
 }
 
-// prepare opens the sockets of all servers.
+// prepare opens the sockets of all servers, one for each address, in their namespaces. The caller closes them, also
+// after an error.
 func (s *udpReceivers) prepare() error {
 	type server struct {
 		node int

@@ -94,7 +94,8 @@ func (c *Group) Window(run func(part int)) {
 	}
 }
 
-// beginWindow starts a window in the other threads.
+// beginWindow starts a window in the other threads: it counts them in c.left, and wakes those that are parked. No
+// window may be running.
 func (c *Group) beginWindow(run func(part int)) {
 	c.run = run
 	c.left.Store(uint32(len(c.members)))

@@ -238,7 +238,8 @@ func (r *RecordContent) CheckTaken(c *softswitch.Config) error {
 	return nil
 }
 
-// printPlan writes the plan and its warnings.
+// printPlan writes the plan to out: a line for each port, for programs, users, metrics, bypass and rights, and then its
+// warnings. It ignores errors of out.
 func (p *Plan) printPlan(out io.Writer) {
 	c := p.Config
 	for i, port := range c.Ports {
