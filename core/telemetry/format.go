@@ -425,7 +425,8 @@ func (f *Format) ReadRequest(p *packet.Packet, r *Records) (what Reading, load f
 	return f.readAnswer(p, r, Asked)
 }
 
-// readAnswer is ReadAnswer for extensions with the bits asked in their kinds: Asked, or 0 for answers.
+// readAnswer is ReadAnswer for extensions with the bits asked in their kinds: Asked, or 0 for answers. A load without
+// records leaves r as it is.
 func (f *Format) readAnswer(p *packet.Packet, r *Records, asked uint8) (Reading, float64) {
 	switch f.codec {
 	case codecRelative:

@@ -50,7 +50,7 @@ func (f *Format) ifaBytes() int {
 	return ifaRecord
 }
 
-// openIFA appends both headers of a packet that asks.
+// openIFA appends both headers of a packet that requests telemetry, without records.
 func (f *Format) openIFA(b []byte) []byte {
 	space := uint8(0)
 	if f.extended {
@@ -127,7 +127,8 @@ func (f *Format) readIFA(b []byte, r *Records) bool {
 	return true
 }
 
-// decodeIFA decodes the record x into h.
+// decodeIFA decodes the record x, of ifaBytes, into h. A rate of 0 means an unknown speed, or with the extension
+// another namespace.
 func (f *Format) decodeIFA(x []byte, h *Hop) {
 	be := binary.BigEndian
 	h.Switch, h.Port = be.Uint32(x)>>8&(1<<20-1), be.Uint16(x[8:])

@@ -191,7 +191,8 @@ type nearDelta struct {
 	maxProduct uint64 // upper word of the product of rate and time from which the bytes may be unknown
 }
 
-// prepareNear returns the prepared form of s.
+// prepareNear returns the prepared form of s. A span of 0 bytes has a mask of all ones and no limit; one that is no
+// power of two never takes the fast path.
 func (s Wraparound) prepareNear() nearDelta {
 	x := nearDelta{half: s.Time / 2, mask: s.Bytes - 1, maxProduct: ^uint64(0)}
 	if s.Time == 0 {

@@ -11,7 +11,7 @@ type NICs struct {
 	owner  []int32 // by number − nodes: the host
 }
 
-// NICs returns the numbers of the network's NICs.
+// NICs numbers the NICs of the network's hosts, as type NICs describes.
 func (n *Network) NICs() *NICs {
 	x := &NICs{nodes: len(n.Nodes)}
 	links := make([]int32, len(n.Nodes))
