@@ -252,7 +252,8 @@ type mentionScope struct {
 	idents   map[string]bool          // all identifiers of the file
 }
 
-// checkFile checks the comments of one file.
+// checkFile checks the comments of one file of a folder, except the output of examples, and adds what it finds to
+// c.found.
 func (c *mentionChecker) checkFile(folder string, f *file) {
 	s := &mentionScope{file: f, own: c.folders[folder], imported: map[string]*declarations{}, idents: map[string]bool{}}
 	for _, spec := range f.Imports {

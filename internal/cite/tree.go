@@ -145,7 +145,7 @@ func (t *Tree) findHome(name string) string {
 	return ""
 }
 
-// checkText appends the errors of a text at a line to wrong.
+// checkText appends the errors of a text, which begins at a line of the file name, to t.wrong.
 func (t *Tree) checkText(name string, line int, text string) {
 	for _, msg := range t.Works.CheckText(joinLines(text), t.findHome(name), t.hasPage) {
 		t.wrong = append(t.wrong, wrong{name, line, msg})

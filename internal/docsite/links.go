@@ -139,7 +139,7 @@ func relativeURL(from, to string) string {
 	return (&url.URL{Path: filepath.ToSlash(r)}).String()
 }
 
-// render sets the page's HTML.
+// render sets the page's Body from its tree. convertLinks must have run.
 func (p *Page) render() error {
 	var b bytes.Buffer
 	if err := markdown.Renderer().Render(&b, p.source, p.tree); err != nil {

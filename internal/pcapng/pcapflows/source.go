@@ -218,7 +218,7 @@ func hasWeirSuffix(name string) bool {
 		len(name) > len(Changes) && name[len(name)-len(Changes):] == Changes
 }
 
-// numberAddress returns the number of an address, assigned in order of appearance.
+// numberAddress returns the number of an address. A new address gets the next one.
 func (r *captureReader) numberAddress(a netip.Addr) int32 {
 	n, known := r.numbers[a]
 	if !known {
