@@ -17,7 +17,7 @@ import (
 // idle (dataplane.Idler). Packets that PFC holds are in the network: if they block each other, deadlock finds them.
 
 // hasPending reports whether an event can still affect an unfinished flow. It keeps the NIC that it finds busy in
-// d.busy, for the next call. All nodes must have reached the same time.
+// d.busy until the next call. All nodes must have reached the same time.
 func (d *drive) hasPending() bool {
 	if len(d.events) > 0 {
 		return true
