@@ -34,7 +34,7 @@ func (f *Fabric) LastLoss(i int, flow packet.FlowID) unit.Time {
 }
 
 // SetDown takes link i down or up: a link that is down loses all new frames. Frames that are already on the link still
-// arrive. The network must not run at the same time.
+// arrive. A link that comes up forgets the times of LastLoss. The network must not run at the same time.
 func (f *Fabric) SetDown(i int, down bool) {
 	x := &f.extras[i]
 	x.down = down
@@ -44,8 +44,9 @@ func (f *Fabric) SetDown(i int, down bool) {
 	f.ports[i].special = down || x.loss > 0 || x.jitter > 0 || x.spaced || f.observed
 }
 
-// SetRate changes the rate of link i at now, also for the rest of the frame that is being sent, and moves its arrival
-// unless the link is spaced. The network must have run all events before now, and no event at or after now.
+// SetRate changes the rate of link i, to one above 0, at now. That also holds for the rest of the frame that is being
+// sent: its arrival moves, unless the link is spaced. The network must have run all events before now, and no event at
+// or after now.
 func (f *Fabric) SetRate(i int, rate unit.LinkRate, now unit.Time) {
 	f.takeIn()
 	pt, x := &f.ports[i], &f.extras[i]
@@ -70,7 +71,7 @@ func (f *Fabric) SetRate(i int, rate unit.LinkRate, now unit.Time) {
 	f.updateNext()
 }
 
-// setRate sets the rate of link i.
+// setRate sets the rate of link i, for frames that are sent from now on.
 func (f *Fabric) setRate(i int, rate unit.LinkRate) {
 	x := &f.extras[i]
 	x.ser, x.rate = unit.NewSerialiser(rate), rate
@@ -90,8 +91,8 @@ func convertRemaining(remaining unit.Time, oldRate, rate unit.LinkRate) unit.Tim
 	return unit.Time(min(math.Round(float64(remaining)*(from/to)), float64(unit.Never/4)))
 }
 
-// moveLast delays the arrival of the frame that link i is sending by shift, which may be below 0, but to a time after
-// the frame before it.
+// moveLast delays the arrival of the frame that link i is sending, which must be on the wire, by shift, which may be
+// below 0, but to a time after the frame before it.
 func (f *Fabric) moveLast(i int, shift unit.Time) {
 	w := &f.wires[i]
 	mask := uint32(len(w.ring) - 1)

@@ -159,8 +159,8 @@ type Fabric struct {
 	turn     int // alternates between 0 and 1: the out-boxes that parts fill in this window
 }
 
-// New makes a network and reads every node's requests at time 0. It returns an error if links or parts do not fit the
-// nodes, or if a link's rate, delay, jitter or loss is out of range.
+// New makes a network and serves every node's requests at time 0, which may send first packets. It returns an error if
+// links or parts do not fit the nodes, or if a link's rate, delay, jitter or loss is out of range.
 func New(c Config) (*Fabric, error) {
 	f := &Fabric{
 		wireMode: c.Wire, observed: c.Observer != nil, delivers: c.Observer != nil || c.Wire != nil, together: c.RunParts,
@@ -278,8 +278,8 @@ func (g *group) nextEvent() unit.Time {
 	return t
 }
 
-// WakeNode reads the requests of node n after an event outside of the network has changed it at now. The network must
-// have run all events before now, and no event after now.
+// WakeNode reads and serves the requests of node n after an event outside of the network has changed it at now; idle
+// ports may send at once. The network must have run all events before now, and no event after now.
 func (f *Fabric) WakeNode(n int, now unit.Time) {
 	f.takeIn()
 	m := &f.members[n]
@@ -335,7 +335,8 @@ func (f *Fabric) InFlight() int {
 	return n
 }
 
-// CountArrived returns the number of packets that arrived over link i since the start.
+// CountArrived returns the number of packets that arrived over link i since the start. The fabric must not run at the
+// same time.
 func (f *Fabric) CountArrived(i int) uint64 {
 	f.takeIn()
 	return f.ports[i].sent - f.counters[i].Lost - uint64(f.wires[i].count)

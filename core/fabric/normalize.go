@@ -69,7 +69,7 @@ func (f *Fabric) normalizeGroup(g *group, entries []timerheap.Entry) {
 	}
 }
 
-// isPending reports whether the event of a port is still valid.
+// isPending reports whether e, which is no timer, is a port's event and still valid. It is false for arrivals.
 func (f *Fabric) isPending(e timerheap.Entry) bool {
 	return kind(e.Key)&kindMask != arrival && f.ports[int32(e.Key&^uint64(kindMask))].armedAt == e.At
 }

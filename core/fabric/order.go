@@ -25,8 +25,8 @@ func (o *keySorter) reserveKeys(n int) []uint64 {
 	return o.keys
 }
 
-// sortKeys returns keys in order. They must be in the memory of reserveKeys, and not empty. maxKey is the largest key.
-// The result is valid until the next call.
+// sortKeys returns keys in order, in the same or other memory. They must be in the memory of reserveKeys, and not
+// empty. The argument maxKey is the largest key. The result is valid until the next call.
 func (o *keySorter) sortKeys(keys []uint64, maxKey uint64) []uint64 {
 	size := bits.Len(uint(len(keys))) // 2 to this power exceeds the number of keys, by a factor of at most two
 	shift := max(0, bits.Len64(maxKey)-size) & 63

@@ -119,7 +119,8 @@ func (f *Fabric) portEvent(m *member, pt *port, now unit.Time) bool {
 	return true
 }
 
-// serveWants serves the requests of a node after a call into it. Ports without a link keep their packets.
+// serveWants serves the requests of a node after a call into it: it sends from woken ports that are free, schedules the
+// others, and sets the node's timer. Ports without a link keep their packets.
 func (f *Fabric) serveWants(m *member, now unit.Time) {
 	w := m.wants
 	for {
@@ -212,9 +213,9 @@ func (f *Fabric) sendFrame(m *member, pt *port, p *packet.Packet, again, now uni
 	pt.wire.putFrame(at, p)
 }
 
-// impairFrame applies loss, jitter and outage of a special link to a frame that is sent now. arrivalTime is the time
-// without them. It returns the arrival time, or unit.Never if the frame is lost. A lost frame is counted and freed. The
-// observer gets the transmission and the loss.
+// impairFrame applies loss, jitter and outage of a special link to a frame that is sent now, with random numbers of the
+// link. The argument arrivalTime is the time without them. It returns the arrival time, or unit.Never if the frame is
+// lost. A lost frame is counted and freed. The observer gets the transmission and the loss.
 //
 //go:noinline
 func (f *Fabric) impairFrame(m *member, pt *port, p *packet.Packet, now, arrivalTime unit.Time) unit.Time {

@@ -29,7 +29,7 @@ type FrameTally struct {
 	Extensions uint64               // of all kinds: telemetry and other extension headers
 }
 
-// Add adds the tally of another part of the run.
+// Add adds the counts of o to t.
 func (t *FrameTally) Add(o *FrameTally) {
 	for k, n := range o.Kinds {
 		t.Kinds[k] += n
@@ -60,7 +60,7 @@ type Notices struct {
 	DelayMax  unit.Time
 }
 
-// Add adds the notices of another part of the run.
+// Add adds the counts and delays of o to n; DelayMax becomes the larger one.
 func (n *Notices) Add(o *Notices) {
 	n.Made += o.Made
 	n.Dropped += o.Dropped

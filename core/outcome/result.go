@@ -95,7 +95,7 @@ type PortResult struct {
 	Capacity float64
 }
 
-// Job returns the outcome of a traffic's job; nil if the traffic has no job.
+// Job returns the outcome of a traffic's job, by the traffic's index (Job.Group); nil if the traffic has no job.
 func (r *Result) Job(group int) *job.Outcome {
 	for i := range r.Jobs {
 		if r.JobGroups[i] == group {
@@ -105,7 +105,8 @@ func (r *Result) Job(group int) *job.Outcome {
 	return nil
 }
 
-// MessageTimes returns the times of the messages of a traffic's job; nil if it has no job, or no packets carry it.
+// MessageTimes returns the times of the messages of a traffic's job, by the traffic's index; nil if it has no job, or
+// no packets carry it.
 func (r *Result) MessageTimes(group int) *unit.Histogram {
 	for i := range r.Times {
 		if r.JobGroups[i] == group {
@@ -115,8 +116,8 @@ func (r *Result) MessageTimes(group int) *unit.Histogram {
 	return nil
 }
 
-// RankCounters returns, by rank, what the messages of a traffic's job have counted in the measured part; nil if it has
-// no job.
+// RankCounters returns, by rank, what the messages of a traffic's job have counted in the measured part; group is the
+// traffic's index. It is nil if the traffic has no job.
 func (r *Result) RankCounters(group int) []RankCounters {
 	for i := range r.Messages {
 		if r.JobGroups[i] == group {

@@ -41,7 +41,7 @@ const boltBytes = 12 // flags, sent, queue, link
 const BoltBytes = 2 + 2 + boltBytes
 
 // SetBolt adds the header to p, as data's header or, if answer is set, as an answer's. It returns false, without a
-// change, if p has no room.
+// change, if p has no room. Link is rounded up to whole Mbit/s. p.Size stays.
 func (p *Packet) SetBolt(h *Bolt, answer bool) bool {
 	kind := ExtBolt
 	if answer {

@@ -6,7 +6,8 @@ import (
 )
 
 // A Book gives every network address of a run a small number, so that tables, caches and registers are flat slices. It
-// is built once and is read-only afterwards. An entry has an IPv4 and an IPv6 address; either may be missing.
+// is built once and is read-only afterwards, except in drivers that assign addresses to numbers during a run
+// (SetAddresses). An entry has an IPv4 and an IPv6 address; either may be missing.
 type Book struct {
 	v4, v6 []netip.Addr
 	index4 map[uint32]Addr     // IPv4 addresses, which parsers look up for every frame
@@ -62,8 +63,9 @@ func (b *Book) Add(v4, v6 netip.Addr) Addr {
 	return a
 }
 
-// SetAddresses sets the addresses of number a, which was added without addresses. Lookup does not find them: the caller
-// keeps its own index. A driver that learns addresses during a run so needs only a fixed count of numbers.
+// SetAddresses sets the addresses of number a, which was added without addresses, and removes its label. Lookup does
+// not find them: the caller keeps its own index. A driver that learns addresses during a run so needs only a fixed
+// count of numbers.
 func (b *Book) SetAddresses(a Addr, v4, v6 netip.Addr) {
 	b.v4[a], b.v6[a] = v4, v6
 	if b.labels != nil {
@@ -93,8 +95,8 @@ func (b *Book) LabelOf(a Addr) (netip.Prefix, string) {
 	return netip.PrefixFrom(x, x.BitLen()), ""
 }
 
-// WithUsers returns a copy of the book with users. In each family a number belongs to the user with the longest prefix
-// that contains its address.
+// WithUsers returns a copy of the book with users, which shares the entries; neither of the two may get further ones.
+// In each family a number belongs to the user with the longest prefix that contains its address.
 func (b *Book) WithUsers(all []User) *Book {
 	c := *b
 	c.owners = [2][]owner{}

@@ -23,7 +23,8 @@ func (p *Packet) Deparse(book *Book) error {
 }
 
 // updateInPlace is the fast path of Deparse, which nearly all frames take: TCP or UDP without extensions, where values
-// change but no lengths. In all other cases it returns false and leaves the frame unchanged.
+// change but no lengths. It writes them into p.Data. In all other cases it returns false and leaves the frame
+// unchanged.
 func (p *Packet) updateInPlace(book *Book) bool {
 	if p.extLen > 0 || len(p.Data) < EthernetHeader+IPv4Header || int(max(p.Src, p.Dst)) >= book.Len() {
 		return false
@@ -84,7 +85,7 @@ func (p *Packet) updateInPlace(book *Book) bool {
 	return true
 }
 
-// rewriteFrame is Deparse for all frames.
+// rewriteFrame is Deparse for all frames. It parses p.Data again, changes what differs from p, and may replace p.Data.
 func (p *Packet) rewriteFrame(book *Book) error {
 	var old Packet
 	if err := old.Parse(book, p.Data); err != nil {
@@ -186,7 +187,9 @@ func nextHeader(version uint8) (at int, extended uint8) {
 	return 9, protoShim
 }
 
-// rebuildFrame replaces p.Data by a copy with p's extensions and stack, and with the payload cut to p.Payload.
+// rebuildFrame replaces p.Data by a copy with p's extensions and stack, and with the payload cut to p.Payload. old is
+// the packet as parsed from the frame, f its parts. It fails, without a change, if the packet would exceed what IP can
+// carry.
 func (p *Packet) rebuildFrame(old *Packet, f frameParts) error {
 	x := &f.segment
 	sound := old.isChecksumRight(&f) // a damaged segment must not get a checksum that hides the damage
@@ -238,7 +241,8 @@ func (p *Packet) rebuildFrame(old *Packet, f frameParts) error {
 // rebuiltRoom is the maximum length in bytes of frames that are rebuilt without allocating, if p.Data has room.
 const rebuiltRoom = 2048
 
-// cutPayload shortens the payload of a frame's segment to this number of bytes.
+// cutPayload shortens the payload of f, which p was parsed from, to payload bytes. RDMA's datagrams are copied and get
+// a new ICRC; other segments keep their checksum.
 func (p *Packet) cutPayload(f *frameParts, payload int32) {
 	x := &f.segment
 	if p.Proto != ProtoRDMA {
@@ -252,7 +256,8 @@ func (p *Packet) cutPayload(f *frameParts, payload int32) {
 	x.header, x.payload = datagram[:UDPHeader], datagram[UDPHeader:]
 }
 
-// isChecksumRight reports whether the checksum of a frame's segment is right.
+// isChecksumRight reports whether the checksum of a frame's segment is right; true for protocols other than TCP and
+// UDP.
 func (p *Packet) isChecksumRight(f *frameParts) bool {
 	x := &f.segment
 	proto := wireProtocol(p.Proto)

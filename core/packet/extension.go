@@ -52,7 +52,7 @@ func (p *Packet) findExtension(kind uint8) (at, n int) {
 
 // SetExtension adds an extension or replaces the one of its kind. It returns false, without a change, if there is no
 // room or the kind is padding. A packet has 190 bytes for extensions; each takes 2 and its data. data must not be a
-// view of p's own extensions. A stack is set by SetStack.
+// view of p's own extensions. A stack is set by SetStack. p.Size stays.
 func (p *Packet) SetExtension(kind uint8, data []byte) bool {
 	if kind == pad1 || kind == padN || kind|0x20 == ExtStack {
 		return false
@@ -76,7 +76,8 @@ func (p *Packet) SetExtension(kind uint8, data []byte) bool {
 	return true
 }
 
-// AppendExtensions appends the stack and all extensions except the one of kind excluded to b, in their stored form.
+// AppendExtensions appends all extensions except the one of kind excluded to b, in their stored form, and then the
+// bytes of the stack. It changes no extension.
 func (p *Packet) AppendExtensions(b []byte, excluded uint8) []byte {
 	at, n := p.findExtension(excluded)
 	b = append(append(b, p.ext[:at]...), p.ext[at+n:p.extLen]...)
@@ -132,8 +133,8 @@ func (p *Packet) KeepExtension(kind uint8) {
 // HasExtensions reports whether p has extensions.
 func (p *Packet) HasExtensions() bool { return p.extLen > 0 }
 
-// CopyExtensions replaces p's extensions and stack by copies of source's. Acknowledgements so carry back what
-// their data has collected.
+// CopyExtensions replaces p's extensions and stack by copies of source's. Acknowledgements so carry back what their
+// data has collected. p.Size stays.
 func (p *Packet) CopyExtensions(source *Packet) {
 	p.extLen, p.changing = source.extLen, source.changing
 	copy(p.ext[:source.extLen], source.ext[:source.extLen])
@@ -162,7 +163,8 @@ func (p *Packet) extensionBytes() int32 {
 	return (int32(p.extLen) + 2 + 7) &^ 7
 }
 
-// optionBytes returns the length of the extensions' header; 0 without one.
+// optionBytes returns the length in bytes of the extensions' header, with padding; 0 without one. A stack outside of
+// that header does not count.
 func (p *Packet) optionBytes() int {
 	n := int(p.ExtensionBytes())
 	if p.hasStack() && p.StackPlace() != HopByHop {
@@ -199,8 +201,8 @@ func (p *Packet) appendExtensions(b []byte, next uint8) []byte {
 	return b
 }
 
-// parseExtensions parses an extensions' header into p's extensions. It returns the protocol behind the header and the
-// rest of b.
+// parseExtensions parses an extensions' header into p's extensions, which it replaces. It returns the protocol behind
+// the header and the rest of b. It fails for a damaged header, or one with more extensions than p has room for.
 func (p *Packet) parseExtensions(b []byte) (next uint8, rest []byte, err error) {
 	if len(b) < 8 {
 		return 0, nil, shortError("extension header", 8, len(b))

@@ -31,7 +31,7 @@ const (
 	ptmBytes               = 64
 )
 
-// bytesOnLink returns the bytes of the link that a frame of n bytes occupies.
+// bytesOnLink returns the bytes of the link that a frame of n bytes occupies in cells; n itself with Whole.
 func (c Cells) bytesOnLink(n int32) int32 {
 	switch c {
 	case ATM:

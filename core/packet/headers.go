@@ -292,7 +292,7 @@ func transportChecksum(src, dst netip.Addr, protocol uint8, segment []byte) uint
 // UDP is a view over a UDP datagram (RFC 768).
 type UDP []byte
 
-// ParseUDP checks header and length.
+// ParseUDP checks header and length. Bytes behind the length are cut off.
 func ParseUDP(b []byte) (UDP, error) {
 	if len(b) < UDPHeader {
 		return nil, shortError("UDP header", UDPHeader, len(b))
@@ -379,7 +379,7 @@ const (
 	CWR
 )
 
-// ParseTCP checks header and data offset.
+// ParseTCP checks that a header is there, and its data offset; b must be the whole segment.
 func ParseTCP(b []byte) (TCP, error) {
 	if len(b) < TCPHeader {
 		return nil, shortError("TCP header", TCPHeader, len(b))

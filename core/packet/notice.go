@@ -44,8 +44,9 @@ func (p *Packet) CanCarryOption() bool {
 	return p.Proto == ProtoTCP && p.TCP.Present&HasTimestamps != 0 && p.TCP.Flags&(ACK|SYN|RST) == ACK
 }
 
-// SetNotice turns p, a segment that passes CanCarryOption and was turned round, into one that carries n as a TCP
-// option. It returns false, without a change, if there is no room for its spans.
+// SetNotice turns p, a segment that passes CanCarryOption and was turned round (SwapEnds), into one that carries n as a
+// TCP option: an ACK with old sequence numbers and an old time stamp. It returns false, without a change, if there is
+// no room for its spans. Kind, Payload and Size of p stay: the caller sets them.
 func (p *Packet) SetNotice(n *Notification) bool {
 	if n.Spans > OptionSpans(n.Signed) {
 		return false
@@ -71,7 +72,7 @@ func (p *Packet) SetNotice(n *Notification) bool {
 }
 
 // NoticeSubject returns the sequence number of the packet that the notice in p is about, and the time stamp of its
-// transmission.
+// transmission. p must carry a notice.
 func (p *Packet) NoticeSubject() (seq int64, stamp uint32) {
 	if p.TCP.Present&HasNotice != 0 {
 		return p.Ack + noticeAckBack, p.TCP.TSEcho

@@ -67,7 +67,8 @@ const (
 	notificationSigned  = 1
 )
 
-// SetNotification adds a notice to p. It returns false, without a change, if there is no room.
+// SetNotification adds a notice to p as an extension. It returns false, without a change, if there is no room. Kind,
+// Payload and Size of p stay.
 func (p *Packet) SetNotification(n *Notification) bool {
 	var room [notificationBytes + 4 + 6*MaxSpans]byte
 	b := append(room[:0], notificationVersion<<4, byte(n.Cause))
@@ -112,7 +113,7 @@ func (p *Packet) Notification(n *Notification) bool {
 	return n.readSpans(b)
 }
 
-// readSpans decodes the further lost packets. It returns false if b is damaged.
+// readSpans decodes the further lost packets into n, which has no spans yet. It returns false if b is damaged.
 func (n *Notification) readSpans(b []byte) bool {
 	if len(b)%6 != 0 || len(b) > 6*MaxSpans {
 		return false
@@ -154,8 +155,8 @@ func encodeKilobits(r unit.Rate) uint32 {
 	}
 }
 
-// SwapEnds swaps the endpoints of p and sets a new hop limit, so that p returns to its sender. Its hash becomes the
-// hash of the reverse path.
+// SwapEnds swaps the endpoints of p and sets a new hop limit, 64, so that p returns to its sender. Its hash becomes the
+// hash of the reverse path. Sequence numbers stay.
 func (p *Packet) SwapEnds() {
 	p.Src, p.Dst = p.Dst, p.Src
 	p.SrcPort, p.DstPort = p.DstPort, p.SrcPort

@@ -185,7 +185,8 @@ func (s *Segment) tcpOptions() TCPOptions {
 	return o
 }
 
-// setTCPOptions sets the segment's options from the codec's form.
+// setTCPOptions sets the segment's options from the codec's form, without unknown ones. Options that o lacks are
+// removed.
 func (s *Segment) setTCPOptions(o *TCPOptions) {
 	s.MSS, s.TSVal, s.TSEcho, s.Present, s.Scale, s.Blocks = o.MSS, o.TSVal, o.TSEcr, 0, 0, uint8(o.SACKBlocks)
 	if o.Timestamps {
@@ -224,7 +225,7 @@ const (
 )
 
 // DecrementHopLimit decrements the hop limit as a router does before it forwards (RFC 1812 §5.3.1, RFC 8200 §3). It
-// returns false if the limit reaches 0: the packet must be dropped.
+// returns false if the limit reaches 0, or is 0 already: the packet must be dropped.
 func (p *Packet) DecrementHopLimit() bool {
 	if p.HopLimit > 0 {
 		p.HopLimit--
@@ -287,8 +288,8 @@ func (l *Pool) Put(p *Packet) {
 // FreeCount returns the number of packets that the pool holds.
 func (l *Pool) FreeCount() int { return l.made - l.live }
 
-// MoveTo moves n of the packets that the pool holds to the pool other; it must hold that many. Packets in use may be
-// returned to either pool.
+// MoveTo moves n of the packets that the pool holds to the pool other; it must hold that many (FreeCount). Packets in
+// use may be returned to either pool.
 func (l *Pool) MoveTo(n int, other *Pool) {
 	for range n {
 		p := l.free

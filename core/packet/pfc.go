@@ -8,7 +8,8 @@ const (
 	maxQuanta = 0xffff
 )
 
-// emitPFC appends a Pause or a Resume of p's class.
+// emitPFC appends the frame of a Pause or a Resume of p's class, which must be 0 to 7, padded to 60 bytes. A Pause with
+// p.Seq 0 has the maximum of quanta.
 func (p *Packet) emitPFC(b []byte) ([]byte, error) {
 	if p.Meta.Class > 7 {
 		return nil, fmt.Errorf("PFC frame: class %d; allowed: 0 to 7", p.Meta.Class)
@@ -29,7 +30,8 @@ func (p *Packet) emitPFC(b []byte) ([]byte, error) {
 	return append(b, make([]byte, pfcFrame-(len(b)-start))...), nil
 }
 
-// parsePFC parses the bytes behind the Ethernet header of a PFC frame into p.
+// parsePFC parses the bytes behind the Ethernet header of a PFC frame. It sets p's Kind, Seq and Meta.Class. It fails
+// unless the frame is about exactly one class.
 func (p *Packet) parsePFC(b []byte) error {
 	if len(b) < 20 {
 		return shortError("PFC frame", 20, len(b))

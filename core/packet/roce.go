@@ -106,7 +106,7 @@ func (p *Packet) emitRDMA(b []byte) []byte {
 	return p.emitBTH(append(b, 0, 0, 0, 0))
 }
 
-// emitBTH appends everything behind UDP's header.
+// emitBTH appends everything behind UDP's header; payload, padding and ICRC are zeros.
 func (p *Packet) emitBTH(b []byte) []byte {
 	op, psn, ours, first := opAcknowledge, p.Seq, uint8(0), uint8(0)
 	switch p.Kind {
@@ -178,7 +178,9 @@ func (p *Packet) ParseRDMA(b []byte, length int) bool {
 	return true
 }
 
-// parseRDMA parses the bytes behind the header of UDP to port 4791, as ParseRDMA does.
+// parseRDMA parses the bytes behind the header of UDP to port 4791, as ParseRDMA does. length is their full number; b
+// may be the beginning only. The extensions of p must be parsed already, as a notice among them marks the network's
+// NACK. It returns false and leaves p unchanged unless Emit could have written them.
 func (p *Packet) parseRDMA(b []byte, length int) bool {
 	n := length - bthHeader - icrcBytes
 	if n < 0 || len(b) < bthHeader+min(n, rethHeader) || b[1]&0x0f != 0 || b[5] != 0 {
@@ -293,7 +295,8 @@ func invariantCRC(ip, udp []byte) uint32 {
 	return crc32.Update(crc32.ChecksumIEEE(b), crc32.IEEETable, udp[UDPHeader+bthHeader:len(udp)-icrcBytes])
 }
 
-// cutRDMA shortens the payload of a datagram of data from had bytes to payload bytes.
+// cutRDMA shortens the payload of a datagram of data from had bytes to payload bytes, and adapts the padding. The
+// result is a copy of the end, with space for the ICRC; lengths and checksums are sealRDMA's.
 func cutRDMA(udp []byte, had, payload int32) []byte {
 	n := int32(len(udp)) - icrcBytes - had - -had&3
 	udp = append(udp[:n+payload:n+payload], make([]byte, -payload&3+icrcBytes)...)

@@ -87,7 +87,7 @@ func (p *Packet) stackLen() int { return int(p.ext[3])<<8 | int(p.ext[4]) }
 func (p *Packet) setStackLen(n int) { p.ext[3], p.ext[4] = uint8(n>>8), uint8(n) }
 
 // SetStack sets a stack that switches write to, in place of an existing one. It copies data. It returns false, without
-// a change, if there is no room.
+// a change, if there is no room. p.Size stays.
 func (p *Packet) SetStack(position StackPosition, data []byte) bool {
 	if len(data) > StackRoom || !p.hasStack() && int(p.extLen)+stackEntry > len(p.ext)-2 {
 		return false
@@ -106,7 +106,7 @@ func (p *Packet) SetStack(position StackPosition, data []byte) bool {
 }
 
 // GrowStack inserts n bytes at an offset of the stack and returns the whole stack. The new bytes still hold old data.
-// It returns nil if there is no room or no stack.
+// It returns nil, without a change, if there is no room or no stack. p.Size stays.
 func (p *Packet) GrowStack(offset, n int) []byte {
 	if !p.hasStack() {
 		return nil
@@ -120,7 +120,7 @@ func (p *Packet) GrowStack(offset, n int) []byte {
 	return p.stackRoom[: have+n : have+n]
 }
 
-// CopyFrom makes p a copy of source, with its own copy of the stack. Both share Data.
+// CopyFrom makes p a copy of source, with its own copy of the stack. Both share Data, and p has source's Next.
 func (p *Packet) CopyFrom(source *Packet) {
 	far := p.stackRoom
 	*p = *source
@@ -249,7 +249,8 @@ func intBytes(proto, tos uint8, header, b []byte) int {
 	return n
 }
 
-// takeStack sets p's stack from a segment behind the headers, and restores the header fields that the stack has saved.
+// takeStack sets p's stack from a segment behind the headers, and restores the header fields that the stack has saved:
+// the DSCP of TCP. p must have its protocol and TOS.
 func (p *Packet) takeStack(x *segment) error {
 	switch {
 	case len(x.ifa) > 0:
@@ -402,8 +403,8 @@ func (p *Packet) appendBack(b []byte, header int) []byte {
 	return b
 }
 
-// sealSegment completes a segment that begins at header: length and checksum over the bytes that p's transport
-// includes. IFA's metadata, between header and payload, are not included.
+// sealSegment completes a segment that begins at header and ends with b: it writes length and checksum over the bytes
+// that p's transport includes. IFA's metadata, between header and payload, are not included.
 func (p *Packet) sealSegment(b []byte, header int, src, dst netip.Addr) {
 	s := b[header:]
 	whole, at := s, 0

@@ -25,8 +25,8 @@ const cutThrough = -1
 // never is the time at which ports without a link are free.
 var never = unit.Never
 
-// SetPortClocks sets the times at which the node's ports are free, by port; nil for a port without a link. Without
-// these times the node passes no packet by CutThrough.
+// SetPortClocks sets the times at which the node's ports are free, by port; nil for a port without a link. It keeps the
+// slice, and replaces nil in it. Without these times the node passes no packet by CutThrough.
 func (w *NodeRequests) SetPortClocks(free []*unit.Time) {
 	w.free = free
 	for i := range free {

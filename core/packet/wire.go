@@ -205,7 +205,7 @@ func (p *Packet) Parse(book *Book, frame []byte) error {
 	return err
 }
 
-// parseFrame is Parse without setting p.parsed.
+// parseFrame is Parse without setting p.parsed. It removes p's extensions first.
 func (p *Packet) parseFrame(book *Book, frame []byte) error {
 	e, err := ParseEthernet(frame)
 	if err != nil {
@@ -287,7 +287,8 @@ func (p *Packet) parseIPv6(book *Book, b []byte) ([]byte, error) {
 	return h.Payload(), nil
 }
 
-// parseUDP parses a datagram of UDP or RoCEv2 into p.
+// parseUDP parses a datagram of UDP, or of RoCEv2 if Emit could have written it, into p: kind, ports, numbers, payload
+// and, for RoCEv2, p.Proto.
 func (p *Packet) parseUDP(x *segment) {
 	data := x.payload
 	p.Kind, p.SrcPort, p.DstPort = Data, UDP(x.header).SrcPort(), x.udpPort()
@@ -320,7 +321,8 @@ func (p *Packet) AppendSegment(b []byte) ([]byte, error) {
 // bytes behind the header. On an error p has all fields except the options.
 func (p *Packet) ParseSegment(t TCP, payload int) error { return p.parseTCP(t, payload) }
 
-// parseTCP parses a TCP segment into p; payload is the number of bytes behind the header.
+// parseTCP parses a TCP segment into p, with p.Kind; payload is the number of bytes behind the header. On an error p
+// has all fields except the options and the kind.
 func (p *Packet) parseTCP(t TCP, payload int) error {
 	p.SrcPort, p.DstPort = t.SrcPort(), t.DstPort()
 	p.Seq, p.Ack, p.Payload = int64(t.Seq()), int64(t.Ack()), int32(payload)

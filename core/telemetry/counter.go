@@ -19,7 +19,7 @@ const (
 	counterModulo = 1 << counterBits
 )
 
-// encodeCounter returns the word of a port that has sent so many bytes and has this rate.
+// encodeCounter returns the word of a port that has sent so many bytes, which it takes modulo 2^44, and has this rate.
 func encodeCounter(sent uint64, rate unit.Rate) uint64 {
 	m, e := uint64(max(rate, 0)), uint64(0)
 	for ten := uint64(10); m >= 1<<mantissaBits; ten *= 10 {

@@ -65,9 +65,10 @@ const (
 	codecIFA
 )
 
-// NewFormat returns the format of a profile with HPCC's units (multiplier multi) and PINT's code (base). rates are the
-// rates of the network's ports. Where the format has codes of rates, a rate without a code gets a free one, in this
-// order. It is an error if the profile is unknown or more codes are needed than are free.
+// NewFormat returns the format of a profile with HPCC's units (multiplier multi, see NewHPCC) and PINT's code (base,
+// see NewPINT). The list rates has the rates of the network's ports. Where the format has codes of rates, a rate
+// without a code gets a free one, in this order. It is an error if the profile is unknown or more codes are needed than
+// are free.
 func NewFormat(profile string, multi int64, base float64, rates []unit.Rate) (Format, error) {
 	var f Format
 	var ok bool
@@ -94,7 +95,8 @@ func NewFormat(profile string, multi int64, base float64, rates []unit.Rate) (Fo
 var speedCodes = [...]unit.Rate{10 * unit.Gbps, 25 * unit.Gbps, 40 * unit.Gbps, 50 * unit.Gbps, 100 * unit.Gbps,
 	200 * unit.Gbps, 400 * unit.Gbps, 800 * unit.Gbps, 1600 * unit.Gbps}
 
-// addRates assigns free codes to rates that have no code. strict: it is an error if a rate remains without a code.
+// addRates assigns free entries of codes, in order, to rates that have no code. strict: it is an error if a rate
+// remains without a code; otherwise that rate stays without one.
 func (f *Format) addRates(codes, rates []unit.Rate, strict bool) error {
 	free := 0
 	for free < len(codes) && codes[free] > 0 {
@@ -138,8 +140,8 @@ func (f *Format) CanRepresent(r unit.Rate) bool {
 }
 
 // SetShape sets the number of hops for which a packet has room, 0 for the format's default, and whether records have
-// the time in the switch. It is an error if the format does not allow that. HPCC's header has its own number of hops,
-// and hops below it have no effect.
+// the time in the switch. It is an error if the format does not allow that; f must not be used then. HPCC's header has
+// its own number of hops, and hops below it have no effect.
 func (f *Format) SetShape(hops int, sojourn bool) error {
 	if hops > 0 && f.codec == codecRelative {
 		return fmt.Errorf("telemetry: format relative has no records: hops is without effect")
@@ -228,8 +230,8 @@ func extensionBytes(n int32) int32 {
 
 var zeros [256]byte
 
-// AddRequest adds the sender's request for telemetry to p (draft-miao §7.2). congested: only congested switches are to
-// answer. It returns false if p has no room.
+// AddRequest adds the sender's request for telemetry to p (draft-miao §7.2); p.Size stays. congested: only congested
+// switches are to answer. It returns false if p has no room, or for NoRequest.
 func (f *Format) AddRequest(p *packet.Packet, what Request, congested bool) bool {
 	switch {
 	case what == PathLoad:
@@ -277,7 +279,7 @@ const (
 	WantsRelative                                 // its load, in format relative
 )
 
-// RequestsOf returns what p requests.
+// RequestsOf returns what p requests. Requests of loads count only if f has a LoadInterval.
 func (f *Format) RequestsOf(p *packet.Packet) (w RequestSet) {
 	switch {
 	case f.codec == codecRelative:
@@ -303,9 +305,9 @@ func (f *Format) recordKind() uint8 {
 	return Extension
 }
 
-// PushRecord writes a record of h into p, which requests it; p may grow. Values of the packet itself are read from p.
-// It returns false if no record was written: p has no room, which its header then shows, or the port's rate has no
-// code.
+// PushRecord writes a record of h into p, which requests it. p may grow, and p.Size with it unless the framing includes
+// telemetry. Values of the packet itself are read from p. It returns false if no record was written: p has no room,
+// which its header then shows, or the port's rate has no code.
 func (f *Format) PushRecord(p *packet.Packet, h *Hop) bool {
 	return f.PushWithin(p, h, packet.StackRoom)
 }
@@ -358,7 +360,8 @@ func (f *Format) pushHPCC(p *packet.Packet, b []byte, h *Hop) bool {
 // values than switches with small numbers.
 const portSpread = 0x9e5
 
-// PushLoad writes the load of a hop into p, which requests it, if it is the largest so far.
+// PushLoad writes the load of a hop, a share of its capacity, into p, which requests it, if it is the largest so far.
+// It takes a random number of r.
 func (f *Format) PushLoad(p *packet.Packet, load float64, r unit.Random) {
 	b, _ := p.Extension(LoadCode)
 	code := f.PINT.Encode(load, r)
@@ -422,7 +425,8 @@ func (f *Format) ReadRequest(p *packet.Packet, r *Records) (what Reading, load f
 	return f.readAnswer(p, r, Asked)
 }
 
-// readAnswer is ReadAnswer for extensions with the bits asked in their kinds: Asked, or 0 for answers.
+// readAnswer is ReadAnswer for extensions with the bits asked in their kinds: Asked, or 0 for answers. A load without
+// records leaves r as it is.
 func (f *Format) readAnswer(p *packet.Packet, r *Records, asked uint8) (Reading, float64) {
 	switch f.codec {
 	case codecRelative:

@@ -50,7 +50,7 @@ func (f *Format) ifaBytes() int {
 	return ifaRecord
 }
 
-// openIFA appends both headers of a packet that asks.
+// openIFA appends both headers of a packet that requests telemetry, without records.
 func (f *Format) openIFA(b []byte) []byte {
 	space := uint8(0)
 	if f.extended {
@@ -59,7 +59,8 @@ func (f *Format) openIFA(b []byte) []byte {
 	return append(b, 2<<4|space, 0, ifaInband, uint8(f.Hops*f.ifaBytes()/4), 0, 0, ifaLimit, 0)
 }
 
-// pushIFA adds a record of at most room bytes to p's stack. It returns false if it adds no record.
+// pushIFA adds a record of at most room bytes to p's stack, and decrements its hop limit. It returns false if it adds
+// no record; the hop limit may be decremented nevertheless.
 func (f *Format) pushIFA(p *packet.Packet, h *Hop, room int32) bool {
 	b := p.Stack()
 	if len(b) < ifaHeader || b[0]>>4 != 2 || (b[0]&15 == ifaLocal) != f.extended || b[6] == 0 {
@@ -126,7 +127,8 @@ func (f *Format) readIFA(b []byte, r *Records) bool {
 	return true
 }
 
-// decodeIFA decodes the record x into h.
+// decodeIFA decodes the record x, of ifaBytes, into h. A rate of 0 means an unknown speed, or with the extension
+// another namespace.
 func (f *Format) decodeIFA(x []byte, h *Hop) {
 	be := binary.BigEndian
 	h.Switch, h.Port = be.Uint32(x)>>8&(1<<20-1), be.Uint16(x[8:])

@@ -64,7 +64,7 @@ func (f *Format) openINT(b []byte) []byte {
 }
 
 // pushINT adds the record that p's instructions request, if it has at most room bytes. It returns false if it adds no
-// record.
+// record; without hops left it then sets E, and without room M.
 func pushINT(p *packet.Packet, h *Hop, room int32) bool {
 	b := p.Stack()
 	if len(b) < intHeader {
@@ -153,8 +153,8 @@ func readINT(b []byte, r *Records) bool {
 	return true
 }
 
-// decodeINT decodes the record x of a stack with the header b into h. It returns false if x is shorter than the
-// instructions require.
+// decodeINT decodes the record x of a stack with the header b into h, which must be zero. It returns false if x is
+// shorter than the instructions require. A hop without a known queue gets rate 0.
 func decodeINT(b, x []byte, h *Hop) bool {
 	be := binary.BigEndian
 	bitmap, ours := be.Uint16(b[8:]), be.Uint16(b[10:]) == INTDomain && be.Uint16(b[12:])&intCounter != 0

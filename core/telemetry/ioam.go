@@ -83,7 +83,8 @@ func (f *Format) openIOAM(b []byte) []byte {
 	return append(b, zeros[:4*words*f.Hops]...)
 }
 
-// pushIOAM writes the record that the trace type requests. It returns false if it adds no record.
+// pushIOAM writes the record that the trace type requests into p's stack. It returns false if it adds no record;
+// without room it then sets O.
 func (f *Format) pushIOAM(p *packet.Packet, h *Hop) bool {
 	be, b := binary.BigEndian, p.Stack()
 	if len(b) < ioamHeader || be.Uint16(b[2:]) != IOAMNamespace {
@@ -204,8 +205,8 @@ func (f *Format) readIOAM(b []byte, r *Records) bool {
 	return true
 }
 
-// decodeIOAM decodes the record at the start of x into h. ours means that the namespace is IOAMNamespace. A hop that
-// lacks one of the laws' fields gets rate 0.
+// decodeIOAM decodes the record at the start of x into h, which must be zero. The argument ours reports whether the
+// namespace is IOAMNamespace. A hop that lacks one of the laws' fields gets rate 0.
 func (f *Format) decodeIOAM(x []byte, kind uint32, ours bool, h *Hop) {
 	be, known := binary.BigEndian, ours
 	h.Flags = NoSojourn

@@ -31,8 +31,8 @@ func NewPINT(base float64) PINT {
 // Bytes returns the length of a code on the wire: 1 or 2.
 func (p *PINT) Bytes() int32 { return p.bytes }
 
-// Encode returns the code of load u: log_base⌈512·u⌉, rounded up or down at random so that its mean is exact. NaN gets
-// the largest code.
+// Encode returns the code of load u, a share of the capacity: log_base⌈512·u⌉, rounded up or down at random so that its
+// mean is exact. NaN gets the largest code. It takes at most one random number.
 func (p *PINT) Encode(u float64, r unit.Random) uint16 {
 	steps := math.Ceil(u * pintScale)
 	if steps <= 1 {
@@ -63,9 +63,9 @@ type PortLoad struct {
 	lastSize unit.Bytes // size of the previous packet
 }
 
-// Dequeue accounts for a packet that the port begins to send, with the queue behind it, and returns the
-// load: (T−dt)/T·U + bytes/(B·T) + dt·queue/(B·T²), where dt is the time since the previous packet, at
-// most t, and bytes is that packet's size.
+// Dequeue accounts for a packet of size bytes that the port begins to send, with the queue behind it in bytes, and
+// returns the load: (T−dt)/T·U + bytes/(B·T) + dt·queue/(B·T²), where dt is the time since the previous packet, at most
+// t, and bytes is that packet's size. With t or rate 0 the load stays as it is.
 func (l *PortLoad) Dequeue(now unit.Time, size, queue unit.Bytes, rate unit.Rate, t unit.Time) float64 {
 	if t > 0 && rate > 0 {
 		dt := float64(min(max(now-l.lastTime, 0), t)) / float64(t)

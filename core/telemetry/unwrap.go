@@ -191,7 +191,8 @@ type nearDelta struct {
 	maxProduct uint64 // upper word of the product of rate and time from which the bytes may be unknown
 }
 
-// prepareNear returns the prepared form of s.
+// prepareNear returns the prepared form of s. A span of 0 bytes has a mask of all ones and no limit; one that is no
+// power of two never takes the fast path.
 func (s Wraparound) prepareNear() nearDelta {
 	x := nearDelta{half: s.Time / 2, mask: s.Bytes - 1, maxProduct: ^uint64(0)}
 	if s.Time == 0 {
@@ -232,8 +233,8 @@ func (m *mark) setFirst(h *Hop) {
 		rate: h.Rate, id: h.Switch, port: h.Port}
 }
 
-// findPath returns the latest record of the path of r, which differs from the previous record's path. For a new path it
-// returns the place for it, or nil if the path is not followed.
+// findPath returns the latest record of the path of r, which differs from the previous record's path, and makes it the
+// current one. For a new path it returns the place for it, or nil if the path is not followed.
 func (u *Unwrapper) findPath(now unit.Time, r *Records) *latest {
 	if u.first.n == 0 {
 		return &u.first

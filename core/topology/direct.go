@@ -42,9 +42,9 @@ func (c *dragonfly) Params(p *scheme.Params) {
 	})
 }
 
-// buildNetwork makes the network. Each pair of groups has the same number of links, the largest possible one. Link j
-// of a group leads to group j + 1 behind it, and has there the number of the link back. So every switch has its share
-// of them.
+// buildNetwork makes the network. It is an error if it has too many nodes or links. Each pair of groups has the same
+// number of links, the largest possible one. Link j of a group leads to group j + 1 behind it, and has there the number
+// of the link back. So every switch has its share of them.
 func (c dragonfly) buildNetwork() (*Network, error) {
 	b := &builder{links: c.linkSettings}
 	switches, others := c.Groups*c.Switches, c.Groups-1

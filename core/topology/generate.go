@@ -241,7 +241,8 @@ type builder struct {
 	links linkSettings
 }
 
-// reserve returns an error if there are too many nodes or links; otherwise it allocates memory for them.
+// reserve returns an error if there are too many nodes or links; otherwise it allocates memory for them. It removes
+// nodes and links that b has.
 func (b *builder) reserve(nodes, links int) error {
 	if nodes > largestNetwork || links > largestNetwork {
 		return fmt.Errorf("%d nodes and %d links; allowed: at most %d of each", nodes, links, largestNetwork)
@@ -272,7 +273,7 @@ func (b *builder) addSwitches(name string, n int) int {
 	return first
 }
 
-// addLink adds a link between nodes x and y.
+// addLink adds a link between nodes x and y with this rate and the other settings of b.links.
 func (b *builder) addLink(x, y int, rate unit.LinkRate) {
 	b.n.Links = append(b.n.Links, Link{Ends: [2]int{x, y}, Rate: rate,
 		Delay: b.links.Delay, Jitter: b.links.Jitter, Loss: b.links.Loss, Buffer: b.links.Buffer,

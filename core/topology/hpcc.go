@@ -83,7 +83,7 @@ func (w *wordReader) nextNumber(what string, low, high int) (int, error) {
 	return n, nil
 }
 
-// requireEnd verifies that the file has ended. The error for a further word has Excess set.
+// requireEnd reads on and verifies that the file has ended. The error for a further word has Excess set.
 func (w *wordReader) requireEnd() error {
 	s, err := w.nextWord("")
 	if err == nil {

@@ -137,7 +137,8 @@ func (f *topoReader) setKey(key string, v, keyColumn, valueColumn int) error {
 	return nil
 }
 
-// setTier sets a key of a tier. The columns are as in setKey.
+// setTier sets key, a key of tier t, to v. The columns are as in setKey. It fails for an unknown or repeated key, and
+// for a value out of range.
 func (f *topoReader) setTier(t *tier, key string, v, keyColumn, valueColumn int) error {
 	name := strings.ToLower(key)
 	if t.given[name] {
@@ -200,8 +201,8 @@ func (f *topoReader) checkTiers() error {
 	return nil
 }
 
-// buildNetwork builds the hosts and their switches, and the tiers above. It fails if the numbers of ports do not fit,
-// or if the network is too large.
+// buildNetwork builds the hosts and their switches, and the tiers above, from tiers that checkTiers has accepted. It
+// fails if the numbers of ports do not fit, or if the network is too large.
 func (f *topoReader) buildNetwork() (*Network, error) {
 	leaf := f.blocks[0]
 	f.line = leaf.line
@@ -266,7 +267,8 @@ func (f *topoReader) switchesAbove(uplinks int, upperTier *tier) (int, error) {
 	return uplinks / upperTier.bundle, nil
 }
 
-// linkCores links each of the switches from first on to each core, which it adds. It fails if the ports do not fit.
+// linkCores links each of the tors switches from node first on to each core, which it adds to b. It fails if the ports
+// do not fit.
 func (f *topoReader) linkCores(b *builder, first, tors int) error {
 	up, top := f.blocks[0].up, f.blocks[1]
 	f.line = top.line
@@ -291,8 +293,8 @@ func (f *topoReader) linkCores(b *builder, first, tors int) error {
 	return nil
 }
 
-// linkPods links the switches from first on to the aggregation switches of their pods, and those to the cores, which it
-// adds. It fails if Podsize or the ports do not fit.
+// linkPods links the tors switches from node first on to the aggregation switches of their pods, and those to the
+// cores, which it adds to b. It fails if Podsize or the ports do not fit.
 func (f *topoReader) linkPods(b *builder, first, tors int) error {
 	leaf, middle, top := f.blocks[0], f.blocks[1], f.blocks[2]
 	perPod := f.pod / leaf.down

@@ -11,7 +11,7 @@ type NICs struct {
 	owner  []int32 // by number − nodes: the host
 }
 
-// NICs returns the numbers of the network's NICs.
+// NICs numbers the NICs of the network's hosts, as type NICs describes.
 func (n *Network) NICs() *NICs {
 	x := &NICs{nodes: len(n.Nodes)}
 	links := make([]int32, len(n.Nodes))
@@ -150,7 +150,8 @@ func (r *Routes) NewNICSelector() *NICSelector {
 	return c
 }
 
-// nearestPairs returns the nearest pairs of NICs of two hosts. The slice is shared by calls and must not be changed.
+// nearestPairs returns the nearest pairs of NICs of two hosts, nil if no path joins them. It fills the cache. The slice
+// is shared by calls and must not be changed.
 func (c *NICSelector) nearestPairs(sender, receiver int) []NICPair {
 	of := NICPair{sender, receiver}
 	pairs, known := c.near[of]
@@ -163,8 +164,8 @@ func (c *NICSelector) nearestPairs(sender, receiver int) []NICPair {
 }
 
 // ChoosePair returns a flow's pair of NICs; number is the flow's number in its traffic. With a port ≥ 0 the flow uses
-// that port of the sender with any choice, and the nearest NIC of the receiver from there. It returns an error if the
-// choice is impossible.
+// that port of the sender with any choice, and the nearest NIC of the receiver from there. RoundRobin and Rail move the
+// sender's turn. It returns an error if the choice is impossible.
 func (c *NICSelector) ChoosePair(choice NICChoice, port, sender, receiver int, number uint32) (NICPair, error) {
 	return c.ChooseUpPair(choice, port, sender, receiver, number, func(int) bool { return true })
 }
@@ -226,7 +227,8 @@ func (c *NICSelector) choosePair(choice NICChoice, pairs []NICPair, sender, rece
 }
 
 // Reroute returns another pair of NICs for a flow that had pair p, as ChooseUpPair does for NICs that are up; p if
-// there is no other. It may be called at the same time for flows of different hosts, but not of the same host.
+// there is no other. RoundRobin moves the sender's turn. It may be called at the same time for flows of different
+// hosts, but not of the same host.
 func (c *NICSelector) Reroute(choice NICChoice, p NICPair, number uint32, isUp func(nic int) bool) NICPair {
 	from, to := c.routes.nics.HostOf(p.From), c.routes.nics.HostOf(p.To)
 	if pairs := c.routes.nearestUp(from, to, isUp); len(pairs) > 0 {
@@ -256,10 +258,10 @@ func (r *Routes) nearestUp(sender, receiver int, isUp func(nic int) bool) (pairs
 	return pairs
 }
 
-// PairOfTurn returns the pair of NICs of a turn. Turn 0 is the first of the sender's NICs that are nearest to the
-// receiver, and after the last one the turns repeat. The receiver's NIC is the one with the same number, or the first
-// of the nearest. ways is the number of the sender's NICs that have turns. A turn must not be negative. It fails if no
-// path joins the hosts.
+// PairOfTurn returns the pair of NICs of a turn, which is 0 or more. Turn 0 is the first of the sender's NICs that are
+// nearest to the receiver, and after the last one the turns repeat. The receiver's NIC is the one with the same number,
+// or the first of the nearest. ways is the number of the sender's NICs that have turns. It fills the cache, but moves
+// no turn. It fails if no path joins the hosts.
 func (c *NICSelector) PairOfTurn(turn, sender, receiver int) (p NICPair, ways int, err error) {
 	r := c.routes
 	if !r.nics.HasSeveral() {
@@ -287,8 +289,8 @@ func (c *NICSelector) PairOfTurn(turn, sender, receiver int) (p NICPair, ways in
 	return p, ways, nil
 }
 
-// nextRail returns the next port of a host's NICs that lead to another host, in turn; −1: no NIC does. It moves the
-// host's turn.
+// nextRail returns the next port of the sender's NICs that lead to the receiver, in turn; −1: no NIC does. It moves the
+// sender's turn.
 func (c *NICSelector) nextRail(sender, receiver int) int {
 	n := c.routes.nics.CountOf(sender)
 	for range n {

@@ -62,8 +62,8 @@ type Routes struct {
 	component []int32        // by NIC (findComponents)
 }
 
-// CountClasses returns the number of classes of hosts, which is the number of switches with hosts. Routes have this
-// many entries for each switch.
+// CountClasses returns the number of classes of hosts (packet.Paths), which is the number of switches with hosts.
+// Routes have this many entries for each switch.
 func (n *Network) CountClasses() int {
 	last := make([]bool, len(n.Nodes))
 	classes := 0

@@ -78,7 +78,7 @@ type key struct {
 	part, held int32
 }
 
-// NewCollector returns an empty collector.
+// NewCollector returns a collector without events, with the observer of thread 0.
 func NewCollector(c Config) *Collector {
 	t := &Collector{config: c, watched: make([]bool, len(c.Nodes))}
 	t.PartObserver(0)
@@ -101,8 +101,9 @@ func (t *Collector) Err() error {
 	return t.err
 }
 
-// PartObserver returns the observer of thread k, 0, 1, …. Observers of different threads may run at the same time, but
-// all events of a node must go to one of them. Flush and EndAt must not run at the same time as any of them.
+// PartObserver returns the observer of thread k, 0, 1, …, and makes those up to k that do not exist. Observers of
+// different threads may run at the same time, but all events of a node must go to one of them. Flush, EndAt and
+// PartObserver must not run at the same time as any of them.
 func (t *Collector) PartObserver(k int) Observer {
 	for len(t.parts) <= k {
 		t.parts = append(t.parts, &partEvents{collector: t, part: int32(len(t.parts))})
@@ -114,7 +115,8 @@ func (t *Collector) PartObserver(k int) Observer {
 // recorded if the switch has a traced port.
 func (t *Collector) Observe(e Event, p *packet.Packet) { t.parts[0].Observe(e, p) }
 
-// Observe is Collector.Observe.
+// Observe records an event as Collector.Observe does, in x until the next Flush. It records no event after EndAt or an
+// error. A packet without a wire form is an error of the collector.
 func (x *partEvents) Observe(e Event, p *packet.Packet) {
 	t := x.collector
 	switch {
@@ -185,8 +187,8 @@ func (x *partEvents) storeFrame(r *Record, p *packet.Packet) {
 	r.Frame, r.FrameBytes = x.frames[at:at+n:at+n], len(data)
 }
 
-// Flush writes the events before done to the sinks. No event before done may follow. It returns the first error, as Err
-// does. Frames of the records are valid only during the call.
+// Flush writes the events before done to the sinks, in order, and forgets them. No event before done may follow. It
+// returns the first error, as Err does. Frames of the records are valid only during the call.
 func (t *Collector) Flush(done unit.Time) error {
 	for _, x := range t.parts {
 		t.order = append(t.order, x.order...)

@@ -87,8 +87,9 @@ func FrameBlockLength(frame, comment int) int {
 	return n
 }
 
-// AppendFrame appends a frame that arrived (inbound) or departed at an interface, by its number, at a time. An empty
-// comment is omitted. AppendFrame does not allocate if b has room for FrameBlockLength.
+// AppendFrame appends a frame that arrived (inbound) or departed at an interface, by its number, at a time from 0. An
+// empty comment is omitted; one has at most 65,535 bytes. AppendFrame does not allocate if b has room for
+// FrameBlockLength.
 func AppendFrame(b []byte, interfaceID int, frameTime unit.Time, inbound bool, frame, comment []byte) []byte {
 	start := len(b)
 	b = le.AppendUint32(le.AppendUint32(b, blockFrame), 0)

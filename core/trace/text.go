@@ -128,7 +128,8 @@ func appendNumber(b []byte, n int64) []byte {
 	return strconv.AppendInt(b, n, 10)
 }
 
-// AppendText appends the record's line of the text form, without the line's end.
+// AppendText appends the record's line of the text form, without the line's end. Names and the reason must be words
+// without spaces.
 func AppendText(b []byte, r *Record) []byte {
 	b = append(appendSeconds(b, r.At), ' ')
 	b = append(append(b, r.Kind.String()...), ' ')
@@ -151,7 +152,8 @@ func AppendText(b []byte, r *Record) []byte {
 	return appendWord(b, r.Reason)
 }
 
-// ParseText reads a line of the text form. The error names the first invalid column. The record has no frame.
+// ParseText reads a line of the text form. The error names the first invalid column; the record is then not usable. The
+// record has no frame.
 func ParseText(line string) (Record, error) {
 	var r Record
 	words := strings.Split(line, " ")

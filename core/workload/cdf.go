@@ -38,7 +38,7 @@ func Distributions() []CDF {
 	}
 }
 
-// percentPoints makes points from pairs of size and cumulative percentage.
+// percentPoints makes points from pairs of a size in bytes and a cumulative percentage, 0 to 100.
 func percentPoints(v ...float64) []Point {
 	var p []Point
 	for i := 0; i < len(v); i += 2 {
@@ -157,7 +157,7 @@ func (c *CDF) SizeAt(u float64) unit.Bytes {
 }
 
 // MeanSize returns the mean size in bytes: the area by trapezoids under the distribution, as in the HPCC simulator's
-// traffic_gen. It is at least 1.
+// traffic_gen. It is at least 1. The distribution must have points.
 func (c *CDF) MeanSize() float64 {
 	mean := float64(c.Points[0].Bytes * c.Points[0].Share)
 	for i := 1; i < len(c.Points); i++ {

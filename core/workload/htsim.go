@@ -33,7 +33,8 @@ type Matrix struct {
 
 // ReadHTSimTriggers reads a connection matrix with flows that may wait for others. Such a flow has "trigger n" in place
 // of its start. Other flows have "send_done_trigger n" or "recv_done_trigger n". "trigger id n oneshot", "multishot" or
-// "barrier [count] k" declares the trigger. It is an error if a flow never begins. startUnit is the unit of starts.
+// "barrier [count] k" declares the trigger. It is an error if a flow never begins. Errors are of type *FormatError. The
+// argument startUnit is the unit of starts, and file the name in errors.
 func ReadHTSimTriggers(r io.Reader, file string, startUnit unit.Time) (Matrix, error) {
 	m := &matrixReader{file: file, timeUnit: startUnit, nodes: -1, announced: -1, announcedTriggers: -1,
 		triggers: map[int64]*Trigger{},

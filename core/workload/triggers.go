@@ -103,8 +103,8 @@ func (m *matrixReader) parseTrigger() error {
 	return nil
 }
 
-// joinTriggers connects triggers and flows, and verifies that all flows begin. A Barrier without a count gets the
-// number of its possible activations. The result is in the order of the declarations.
+// joinTriggers connects triggers and flows in m.triggers, and verifies that all flows begin. A Barrier without a count
+// gets the number of its possible activations. The result is in the order of the declarations. It must be called once.
 func (m *matrixReader) joinTriggers() ([]Trigger, error) {
 	waits := map[int]triggerUse{}
 	for _, u := range m.uses {

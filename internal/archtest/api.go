@@ -76,7 +76,7 @@ func builtOnLinux(f *ast.File) bool {
 	return true
 }
 
-// apiWriter prints declarations.
+// apiWriter prints declarations into text; err is the first error.
 type apiWriter struct {
 	fset *token.FileSet
 	text bytes.Buffer

@@ -408,9 +408,9 @@ func (c *checker) checkSyntax(f *file) {
 	})
 }
 
-// Import type-checks a package of the module from its parsed files, once, and
-// checks what needs types if it is pure. Other packages come from the
-// standard library's sources.
+// Import type-checks a package of the module from its parsed files, once, notes its methods with an empty body, and
+// checks what needs types if it is pure. Other packages come from the standard library's sources. Errors of types are
+// not reported; a cycle of imports, and an import of another module, is an error.
 func (c *checker) Import(p string) (*types.Package, error) {
 	folder, own := strings.CutPrefix(p, c.module+"/")
 	if p == c.module {
@@ -454,8 +454,8 @@ func (c *checker) Import(p string) (*types.Package, error) {
 	return pkg, nil
 }
 
-// checkTyped checks the statements of a pure file that need types: ranges over maps without a reason, and the global
-// random stream.
+// checkTyped checks the statements of a pure file that need types: ranges over maps, and maps.All, Keys and Values,
+// without a reason, and the global random stream.
 func (c *checker) checkTyped(f *file, info *types.Info) {
 	allowed := map[int]bool{} // lines of statements whose order does not matter
 	for _, group := range f.Comments {

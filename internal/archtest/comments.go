@@ -88,7 +88,7 @@ func (c *commentChecker) checkFunction(d *ast.FuncDecl) {
 	c.require(d.Name, label, d.Doc)
 }
 
-// receiverName returns the name of a receiver's type.
+// receiverName returns the name of a receiver's type, without pointer and type parameters; "" for another expression.
 func receiverName(t ast.Expr) string {
 	switch t := t.(type) {
 	case *ast.StarExpr:

@@ -60,7 +60,8 @@ func (c *checker) checkFlags() {
 	}
 }
 
-// flagMethods checks the methods that one interface declares itself.
+// flagMethods adds a violation for each implementation of a method that an interface declares itself and that is a
+// property, as checkFlags describes. The list concrete has pointers to all types that may implement it.
 func (c *checker) flagMethods(named *types.Named, concrete []types.Type) {
 	own := named.Underlying().(*types.Interface)
 	full, empty := map[string]int{}, map[string][]*types.Func{}

@@ -112,7 +112,7 @@ func (c *mentionChecker) readDeclarations(fsys fs.FS) error {
 	})
 }
 
-// collect adds the names of one declaration to p.
+// collect adds the names of one declaration to p, functions also to c.tests, and types to c.types.
 func (c *mentionChecker) collect(p *declarations, d ast.Decl) {
 	switch d := d.(type) {
 	case *ast.FuncDecl:
@@ -138,7 +138,7 @@ func (c *mentionChecker) collect(p *declarations, d ast.Decl) {
 	}
 }
 
-// collectType adds the fields and methods of a type, and of types without a name in it.
+// collectType adds to p the fields and methods of a type, and of types without a name in it, and its parts.
 func (c *mentionChecker) collectType(p *declarations, s *ast.TypeSpec) {
 	owner := s.Name.Name
 	var fields *ast.FieldList
@@ -194,9 +194,9 @@ func embeddedName(t ast.Expr) string {
 // maxEmbedding limits the depth of embedded types that hasMember follows.
 const maxEmbedding = 8
 
-// hasMember reports whether the type owner of p has a field or method of this name. It follows embedded types up to a
-// depth, 0 at the type itself. It returns true for a type with a part from outside the module, because the members of
-// that part are unknown.
+// hasMember reports whether the type owner of p has a field or method of this name, also through embedded types; depth
+// is how many of them led to owner. It also returns true above maxEmbedding, and for a type with a part from outside
+// the module: the members of that part are unknown.
 func (c *mentionChecker) hasMember(p *declarations, owner, name string, depth int) bool {
 	if p.members[owner][name] || depth > maxEmbedding {
 		return true
@@ -252,7 +252,8 @@ type mentionScope struct {
 	idents   map[string]bool          // all identifiers of the file
 }
 
-// checkFile checks the comments of one file.
+// checkFile checks the comments of one file of a folder, except the output of examples, and adds what it finds to
+// c.found.
 func (c *mentionChecker) checkFile(folder string, f *file) {
 	s := &mentionScope{file: f, own: c.folders[folder], imported: map[string]*declarations{}, idents: map[string]bool{}}
 	for _, spec := range f.Imports {
@@ -375,7 +376,8 @@ func isTestName(name string) bool {
 	return strings.HasPrefix(name, "Test") || strings.HasPrefix(name, "Benchmark") || strings.HasPrefix(name, "Fuzz")
 }
 
-// checkDocs checks the first words of doc comments. Those of functions, and in test files of tests, begin with the name.
+// checkDocs checks the first words of doc comments. Those of functions begin with the name; in test files only those
+// about tests have to.
 func (c *mentionChecker) checkDocs(s *mentionScope) {
 	check := func(doc *ast.CommentGroup, name string, needsName bool) {
 		words := strings.FieldsFunc(doc.Text(), func(r rune) bool { return strings.ContainsRune(" \n,.:;'’()", r) })

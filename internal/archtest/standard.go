@@ -20,9 +20,9 @@ type library struct {
 	sources types.Importer // nil before open
 }
 
-// open asks the go command where the sources are if this program does not know, as one that
-// was built with -trimpath does not. Without them each type of the library would be unknown,
-// and the checks that need types would be empty.
+// open prepares l for Import; later calls have no effect. It changes build.Default: without cgo, and with the GOROOT of
+// the go command if this program does not know it, as one that was built with -trimpath does not. Without sources each
+// type of the library would be unknown, and the checks that need types would be empty.
 func (l *library) open() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -54,6 +54,7 @@ func Create(place string) (*File, error) {
 
 // Claim works as Create for a file with one writer at a time. It returns ErrTaken while another writer, in this or
 // another living process, has begun it and neither committed nor discarded it. On systems without locks it never does.
+// Files of a folder that differ only in their extension count as one.
 func Claim(place string) (*File, error) {
 	base := filepath.Base(place)
 	name := filepath.Join(filepath.Dir(place), prefix+strings.TrimSuffix(base, filepath.Ext(base)))
@@ -187,7 +188,8 @@ func syncFolder(dir string) error {
 	return nil
 }
 
-// RemoveUnfinished removes the unfinished files in a folder that no living process writes.
+// RemoveUnfinished removes the unfinished files in a folder that no living process writes. On systems without locks it
+// removes no file. Files that cannot be removed stay.
 func RemoveUnfinished(dir string) {
 	left, err := filepath.Glob(filepath.Join(escape(dir), prefix+"*"))
 	if err != nil {

@@ -29,20 +29,22 @@ func lock(f *os.File) error {
 	}
 }
 
-// waitLock locks a file, waiting until no other process has locked it.
+// waitLock locks a file until it is closed, waiting until no other open file has the lock. A file that cannot be locked
+// stays unlocked.
 func waitLock(f *os.File) {
 	for unix.Flock(int(f.Fd()), unix.LOCK_EX) == unix.EINTR {
 	}
 }
 
-// shareLock locks a file together with others that do so, waiting until no process has it alone.
+// shareLock locks a file, until it is closed, together with others that do so, waiting until no process has it alone. A
+// file that cannot be locked stays unlocked.
 func shareLock(f *os.File) {
 	for unix.Flock(int(f.Fd()), unix.LOCK_SH) == unix.EINTR {
 	}
 }
 
-// isLocked reports whether a process has a file alone. A process that locks it at this moment fails, and has to try
-// again.
+// isLocked reports whether a process has a file alone. If it returns false, it shares the lock until f is closed: a
+// process that calls lock meanwhile fails, and has to try again.
 func isLocked(f *os.File) bool {
 	err := unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB)
 	return err == unix.EWOULDBLOCK

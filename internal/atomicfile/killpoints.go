@@ -8,7 +8,8 @@ import (
 	"weir/internal/killpoint"
 )
 
-// writeHalves writes in two halves, so that a test can kill the process between them.
+// writeHalves writes size bytes in two halves, so that a test can kill the process between them. The function half
+// writes the bytes from … to−1 and returns how many it has written.
 func (f *File) writeHalves(size int, half func(from, to int) (int, error)) (n int, err error) {
 	killpoint.Reach(killpoint.Before, "write", f.place)
 	if n, err = half(0, size/2); err != nil {

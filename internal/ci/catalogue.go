@@ -28,8 +28,8 @@ const (
 // realTime matches experiments with results that depend on the machine: they are not compared.
 var realTime = regexp.MustCompile(`^bench/`)
 
-// catalogueCommand runs the catalogue's quick variants with the program of another commit and with this work tree's
-// program, and prints what differs. Runs that are there already are not repeated.
+// catalogueCommand runs the catalogue's quick variants with the program of another commit, args[0], and with this work
+// tree's program, and prints what differs. Experiments with finished results are not repeated.
 func catalogueCommand(root string, args []string) error {
 	flags := flag.NewFlagSet("catalogue BASE [PATTERN]", flag.ContinueOnError)
 	full := flags.Bool("full", false, "run the experiments in full, not their quick variants")
@@ -85,7 +85,8 @@ func catalogueCommand(root string, args []string) error {
 }
 
 // forEachExperiment calls do for each of the named experiments that matches the pattern and does not depend on the
-// machine. It continues after an error, unless that is an interrupt, and returns all errors.
+// machine. After an error, which it prints, it continues, unless that is an interrupt. It returns all errors, of an
+// interrupt only that one.
 func forEachExperiment(names []string, pattern *regexp.Regexp, do func(name string) error) error {
 	var failed []error
 	for _, name := range names {
@@ -193,7 +194,8 @@ func (p program) readResults(name string, full bool) (*outcomeFile, error) {
 	return p.readFolder(name, filepath.Join(p.folder, variant, filepath.FromSlash(name)), full)
 }
 
-// readFolder reads the results of an experiment below out. Unless they are finished, it runs the experiment first.
+// readFolder reads the results of an experiment below out. Unless out has the file finished, it runs the experiment
+// first and then makes that file.
 func (p program) readFolder(name, out string, full bool) (*outcomeFile, error) {
 	finished := filepath.Join(out, "finished")
 	if _, err := os.Stat(finished); err != nil {
@@ -336,7 +338,7 @@ func (o *outcomeFile) meansByMeasure() map[string]map[string]float64 {
 }
 
 // addNumbers calls add for each number of a measure's JSON, with its dotted name and, in an array, the indices of its
-// element. It leaves out null.
+// element. It leaves out null and other values. The order of an object's numbers is random.
 func addNumbers(name, element string, raw json.RawMessage, add func(leaf, element string, x float64)) {
 	var x float64
 	var groups map[string]json.RawMessage

@@ -30,8 +30,8 @@ type usage struct {
 	CPU    float64 // seconds of user and system time
 }
 
-// execTest runs a test binary with the tests of the stage, records its processor time, and returns its exit
-// code. It passes signals on, so that a test that hangs prints its stacks.
+// execTest runs a test binary, args[0], with the tests of the stage, appends its processor time to the plan's file, and
+// returns its exit code; 2 if the wrapper fails. It passes signals on, so that a test that hangs prints its stacks.
 func execTest(args []string) int {
 	plan, folder, err := loadPlan()
 	if err != nil || len(args) == 0 {
@@ -67,7 +67,8 @@ func execTest(args []string) int {
 	return 2
 }
 
-// loadPlan reads the plan, and returns with it the folder of the tested package.
+// loadPlan reads the plan from the file that planVariable names, and returns with it the folder of the tested package,
+// the working directory, relative to the plan's root.
 func loadPlan() (plan execPlan, folder string, err error) {
 	data, err := os.ReadFile(os.Getenv(planVariable))
 	if err != nil {

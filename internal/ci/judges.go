@@ -7,7 +7,7 @@ import (
 	"path"
 )
 
-// judgesRealTime returns the test functions, each as folder and name, that call realtime.Test: themselves, or
+// judgesRealTime returns the functions of test files, each as "folder name", that call realtime.Test: themselves, or
 // through a function or method of their package's tests. Functions and methods of the same name are not distinguished.
 func judgesRealTime(root string, files []string) (map[string]bool, error) {
 	callers := map[string][]string{} // by folder and name of a function

@@ -135,8 +135,8 @@ func readBounds(file, text string) (map[string]int, error) {
 	return bounds, nil
 }
 
-// checkLanguage compares the counts with their bounds, and the bounds with earlier ones. It prints
-// bounds that could be lowered.
+// checkLanguage returns an error if a count is above its bound or without one, or if a bound is above an earlier one.
+// It prints to out the bounds that could be lowered.
 func checkLanguage(root string, files []string, out io.Writer) error {
 	counts, err := languageCounts(root, files)
 	if err != nil {

@@ -43,7 +43,8 @@ func main() {
 	}
 }
 
-// run executes the subcommand args[0] with the other arguments in the module's root.
+// run executes the subcommand args[0] with the other arguments in the module's root. It also sets LC_ALL of this
+// process and of the programs that it runs.
 func run(args []string) error {
 	if len(args) == 0 || commands[args[0]] == nil {
 		return fmt.Errorf("usage: ci list|stage|race|lint|language|prose|coverage|catalogue|module|verdicts|papers …")

@@ -314,8 +314,7 @@ func appendSummary(text string) error {
 }
 
 // judge returns an error if a test failed, if no test ran, or if a test was skipped that must not be. The argument exit
-// is the error of go test. The function strict reports whether a skip with this reason is an error; nil allows every
-// of a skip.
+// is the error of go test. The function strict reports whether a skip with this reason is an error; nil: no skip is.
 func (o *outcome) judge(exit error, strict func(reason string) bool) error {
 	if len(o.failed) > 0 {
 		return fmt.Errorf("%d failed", len(o.failed))

@@ -110,7 +110,8 @@ func splitSentences(block string) (sentences []string) {
 	return sentences
 }
 
-// countProse returns the figures of a page, and its sentences above the limit.
+// countProse returns the figures of a page, and its sentences of more than maxSentence words. The argument limit is the
+// maximum number of words of the page.
 func countProse(name, text string, limit int) (figures []proseFigure, long []string) {
 	words, inSentences, sentences := 0, 0, 0
 	for _, block := range proseBlocks(text) {
@@ -156,8 +157,8 @@ func proseFigures(root string, files []string) (figures []proseFigure, long map[
 	return figures, long, nil
 }
 
-// checkProse compares the figures of pages with their limits or bounds, and the bounds with earlier ones. It prints
-// bounds that could be lowered.
+// checkProse returns an error if a figure is above its limit and its bound, if a bound is not needed, or if it is above
+// an earlier one. It prints to out the bounds that could be lowered.
 func checkProse(root string, files []string, out io.Writer) error {
 	figures, _, err := proseFigures(root, files)
 	if err != nil {

@@ -181,8 +181,8 @@ func (f *pureFile) refusal(s *ast.SelectorExpr) string {
 	return ""
 }
 
-// isPortOfKernel reports whether the address of a call of net.Listen or a function like it is a literal with a port of
-// the kernel's choice, or a file.
+// isPortOfKernel reports whether the address of a call of net.Listen or a function like it is nil, a literal with a
+// port of the kernel's choice, or a file.
 func isPortOfKernel(call *ast.CallExpr) bool {
 	if len(call.Args) < 2 {
 		return false
@@ -213,7 +213,8 @@ func isSystemFile(argument ast.Expr) bool {
 	return ok && systemFile.MatchString(literal.Value)
 }
 
-// isFixedAddress reports whether the address of a call of net.Dial is a literal, and not a file.
+// isFixedAddress reports whether the address of a call of net.Dial is a literal, and not a file. It is true for a call
+// with fewer than two arguments.
 func isFixedAddress(call *ast.CallExpr) bool {
 	if len(call.Args) < 2 || isUnix(call.Args[0]) {
 		return len(call.Args) < 2

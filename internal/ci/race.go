@@ -21,7 +21,7 @@ const threadTests = "TestThreads"
 // are built without the detector. A file that is left out, most for the time that it takes with the detector, has
 // `!race` in its build constraint and a comment with the reason after it (see racelessReason).
 //
-// As root it then runs tests of the stage lab, with real sockets, in packages that start goroutines that do not
+// As root it then runs tests of the stage lab, with real sockets, in packages that start goroutines, except tests that
 // judge real time, which the detector changes.
 //
 // If packages are left out and there is no C compiler, which the detector needs, it runs no test and reports that.
@@ -63,7 +63,8 @@ func raceCommand(root string, flags []string) error {
 	return errors.Join(raced, lab)
 }
 
-// raceLab runs tests of the stage lab with the race detector.
+// raceLab runs with the race detector the tests of the stage lab that are in the folders of starts and do not judge
+// real time. The flags are of go test.
 func raceLab(root string, files []string, tests []test, starts map[string]bool, flags []string) error {
 	judges, err := judgesRealTime(root, files)
 	if err != nil {
@@ -75,8 +76,8 @@ func raceLab(root string, files []string, tests []test, starts map[string]bool, 
 	return s.run(root, "race, lab", append([]string{"-race", "-tags", "lab", "-p", "1"}, flags...))
 }
 
-// startsGoroutines returns the folders with a go statement in code or tests or a call of a method Go, as
-// sync.WaitGroup has one.
+// startsGoroutines returns the folders with a go statement in code or tests or a call of a method Go, as sync.WaitGroup
+// has one. It leaves out packages main.
 func startsGoroutines(root string, files []string) (map[string]bool, error) {
 	starts := map[string]bool{}
 	for _, name := range goFiles(files) {

@@ -35,7 +35,8 @@ var errNoTest = errors.New("no test passed")
 var missingHere = regexp.MustCompile(`^needs |no (network )?namespaces|^DuckDB is not installed|` +
 	regexp.QuoteMeta(testkit.NotInstalled))
 
-// stageCommand runs the tests of one stage.
+// stageCommand runs the tests of the stage args[0], with the other arguments as flags of go test, and prints their
+// outcome.
 func stageCommand(root string, args []string) error {
 	if len(args) == 0 || args[0] != pureStage && !slices.Contains(taggedStages, args[0]) {
 		return fmt.Errorf("usage: ci stage %s|%s [flags of go test]", pureStage, strings.Join(taggedStages, "|"))
@@ -113,8 +114,8 @@ func (s *selection) selects(t test) bool {
 	return slices.Contains(s.stages, t.stage) && (s.accept == nil || s.accept(t))
 }
 
-// packages returns the folders with a selected test, sorted, and for each the pattern of the tests of
-// the same test binary that are left out.
+// packages returns the folders with a selected test, in the order of s.tests, which must be sorted by folder. For each
+// it returns the pattern of the tests of the same test binary that are left out.
 func (s *selection) packages() (folders []string, skip map[string]string) {
 	left := map[string][]string{}
 	for _, t := range s.tests {
@@ -133,7 +134,8 @@ func (s *selection) packages() (folders []string, skip map[string]string) {
 	return folders, skip
 }
 
-// run runs the selected tests and prints the outcome under a title. An error names what failed.
+// run runs the selected tests with flags of go test, and prints the outcome under a title, also into the file of
+// summaryVariable. An error names what failed; it is errNoTest if no test is selected or has ended.
 func (s *selection) run(root, title string, flags []string) error {
 	folders, skip := s.packages()
 	if len(folders) == 0 {

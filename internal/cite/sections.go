@@ -15,7 +15,8 @@ var (
 	span = regexp.MustCompile(`^§ ?([0-9.]*\.)?([0-9]+) to §? ?([0-9.]*\.)?([0-9]+)`)
 )
 
-// readSections records the sections that an entry of docs/sources.md lists, except those of other works that it names.
+// readSections records in w.listed the sections that the entry of docs/sources.md about the work key has, except those
+// of other works that it names.
 func (w *Works) readSections(key, entry string) {
 	for _, s := range w.findSections(entry) {
 		if s.owner == "" || s.owner == key {
@@ -28,7 +29,7 @@ func (w *Works) readSections(key, entry string) {
 // "". The field last is the last work named before it.
 type part struct{ owner, last, number string }
 
-// findSections returns the sections of a text.
+// findSections returns the sections of a text, of "§2.1 to §2.9" also those between, at most 19.
 func (w *Works) findSections(text string) (found []part) {
 	if !strings.Contains(text, "§") { // as in most texts; finding names takes longest
 		return nil

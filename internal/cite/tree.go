@@ -145,14 +145,14 @@ func (t *Tree) findHome(name string) string {
 	return ""
 }
 
-// checkText appends the errors of a text at a line to wrong.
+// checkText appends the errors of a text, which begins at a line of the file name, to t.wrong.
 func (t *Tree) checkText(name string, line int, text string) {
 	for _, msg := range t.Works.CheckText(joinLines(text), t.findHome(name), t.hasPage) {
 		t.wrong = append(t.wrong, wrong{name, line, msg})
 	}
 }
 
-// checkSource checks the comments and strings of a Go file.
+// checkSource checks the comments and strings of a Go file: of tests only the comments, of package cite neither.
 func (t *Tree) checkSource(name string, data []byte) error {
 	if strings.HasPrefix(name, "internal/cite/") { // its texts are the grammar, and wrong on purpose
 		return nil

@@ -23,8 +23,8 @@ var short = regexp.MustCompile(`^Also cited as (.*)\.$`)
 var quoted = regexp.MustCompile("`([^`]+)`")
 
 // ReadWorks reads docs/sources.md: each heading of level three is the key of a work. A line "Also cited as `A`, `B`."
-// right below it gives other forms; a description of the work follows. A key without a description, or twice, is an
-// error.
+// right below it gives other forms; a description of the work follows. A key without a description of five words or
+// more, or twice, is an error.
 func ReadWorks(markdown string) (*Works, error) {
 	w := &Works{keys: map[string]string{}, listed: map[string][]string{},
 		text: strings.Join(strings.Fields(markdown), " ")}

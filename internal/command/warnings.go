@@ -12,7 +12,8 @@ import (
 var WarnAgentMetrics = scheme.WarningKind{ID: "agent-metrics-open",
 	Condition: "--metrics of weir agent is an address that other machines can reach"}
 
-// MetricsWarnings returns a warning if metrics of an agent are at an address (HOST:PORT) that other machines reach.
+// MetricsWarnings returns a warning if metrics of an agent are at an address (HOST:PORT) that other machines reach. An
+// address of another form gets it, too.
 func MetricsWarnings(address string) (all []document.Warning) {
 	if host, _, _ := net.SplitHostPort(address); !bind.IsLoopback(host) {
 		all = append(all, document.Warn(WarnAgentMetrics, document.Position{}, "metrics are at %s, for all who can reach it",

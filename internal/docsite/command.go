@@ -15,8 +15,8 @@ type Command struct {
 	Pages fs.FS // README.md and docs/*.md
 }
 
-// Run lists the pages, prints a page or a part of it, or writes all pages as a site. An unknown page or heading is an
-// ErrInput.
+// Run lists the pages, prints the page or the part of it that d.Page names, or writes all pages as a site into the
+// folder d.Site and prints its first file. An unknown page or heading is an ErrInput.
 func (c Command) Run(d *command.DocsFlags, e *command.Environment) error {
 	site, err := New(c.Pages)
 	if err != nil {

@@ -93,7 +93,8 @@ func (s *Website) resolve(p *Page, link string) (string, error) {
 	return relativeURL(p.Path, target.Path) + at, nil
 }
 
-// suggestAnchors returns a hint with the anchors that share the longest beginning with a missing one, or "".
+// suggestAnchors returns a hint with up to three anchors that share the longest beginning with a missing one, of three
+// bytes or more, or "".
 func (p *Page) suggestAnchors(id string) string {
 	for n := len(id); n >= 3; n-- {
 		var like []string
@@ -138,7 +139,7 @@ func relativeURL(from, to string) string {
 	return (&url.URL{Path: filepath.ToSlash(r)}).String()
 }
 
-// render sets the page's HTML.
+// render sets the page's Body from its tree. convertLinks must have run.
 func (p *Page) render() error {
 	var b bytes.Buffer
 	if err := markdown.Renderer().Render(&b, p.source, p.tree); err != nil {

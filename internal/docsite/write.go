@@ -157,7 +157,8 @@ func saveFile(dir, name string, data []byte) error {
 	return atomicfile.Write(file, data)
 }
 
-// listOld returns the files of the site in a folder. It returns an error if the folder has other files.
+// listOld returns the files of the site in a folder, nil for a new or empty one. It returns an error if the folder has
+// other files.
 func listOld(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	switch {

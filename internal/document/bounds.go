@@ -13,8 +13,8 @@ const (
 	maxKeys  = 4096 // keys in one map
 )
 
-// checkTokens reports whether the YAML library can parse a file's tokens in time proportional to their number. If
-// not, it notes an error at the first token above a limit.
+// checkTokens checks that the YAML library can parse a file's tokens in time proportional to their number. If not, it
+// notes an error at the first token above a limit. It reports whether the reader has no errors.
 func (r *Reader) checkTokens(file string, tokens token.Tokens) bool {
 	if tk := findTooDeep(tokens); tk != nil {
 		r.Fail(positionOf(file, tk), fmt.Sprintf("%d levels", maxDepth), "the file is nested too deeply")

@@ -34,7 +34,7 @@ func (d *Defaults) NoteDefaults(t *Node) {
 	}
 }
 
-// noteNode records the defaults of one node, and drops those that other copies of it lack.
+// noteNode records the defaults of one node, which must be a copy, and drops those that other copies of it lack.
 func (d *Defaults) noteNode(t *Node) {
 	now := &sharedDefaults{}
 	switch {

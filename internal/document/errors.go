@@ -168,8 +168,9 @@ const (
 	maxFacts    = 32   // lines of one message
 )
 
-// Fail notes an error at a position unless it has the same one. The argument allowed lists what would be right, or is
-// "". Beyond maxErrors errors, it only counts the positions. Long texts are shortened.
+// Fail notes an error at a position unless that position has the same one; after AllowRepeats, any. The argument
+// allowed lists what would be right, or is "". Beyond maxErrors errors, it only counts the positions. Long texts are
+// shortened.
 func (r *Reader) Fail(place Position, allowed, format string, args ...any) {
 	r.addError(place, allowed, shorten(fmt.Sprintf(format, args...), maxMessage))
 }
@@ -187,7 +188,8 @@ func (r *Reader) FailLines(place Position, message string) {
 	r.addError(place, "", strings.Join(lines, "\n"))
 }
 
-// addError notes an error with a message of bounded length. It drops duplicates, and counts errors above the limit.
+// addError notes an error with a message of bounded length, to which it adds the value of a $key at the position. It
+// drops duplicates, and counts errors above the limit.
 func (r *Reader) addError(place Position, allowed, message string) {
 	if r.isFull(place) {
 		return

@@ -39,7 +39,8 @@ type TooLargeError struct{ Max unit.Bytes }
 func (e *TooLargeError) Error() string { return fmt.Sprintf("the file has more than %v", e.Max) }
 
 // Open opens a regular file. Any other kind of file is a NotRegularError immediately: a pipe would block the program
-// until another process writes to it, and a device has no end. The caller closes the file.
+// until another process writes to it, and a device has no end. Reads that block fail maxWait after the opening of a
+// file of size 0. The caller closes the file.
 func Open(name string) (*os.File, fs.FileInfo, error) {
 	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // opening a pipe does not wait for its writer
 	if err != nil {

@@ -174,14 +174,14 @@ type Map struct {
 }
 
 // ViewMap reads t by a table and accepts all other keys, which other readers check. Errors list more in addition to the
-// table's keys.
+// table's keys. It also marks t for SortKeys.
 func (r *Reader) ViewMap(t *Node, table *Table, more ...string) Map {
 	t.declared = true
 	return Map{t, r, table, append(table.KeyNames(), more...)}
 }
 
-// ReadMap reads t by a table and notes an error for each key that is neither in the table nor in more. It reports
-// whether t is a map.
+// ReadMap reads t by a table and notes an error for each key that is neither in the table nor in more, or if t is no
+// map. It reports whether t is a map. It also marks t for SortKeys.
 func (r *Reader) ReadMap(t *Node, table *Table, more ...string) (Map, bool) {
 	m := r.ViewMap(t, table, more...)
 	return m, r.CheckKeys(t, table.KeyNoun, m.known)
@@ -256,7 +256,8 @@ func (t *Node) fillList(name, items, source string) *Node {
 	return v
 }
 
-// FailMissing notes that the map lacks a key, or that an unknown key was probably meant to be this one.
+// FailMissing notes that the map lacks a key, or that an unknown key was probably meant to be this one. It panics if
+// the key is not declared.
 func (m Map) FailMissing(name, format string, args ...any) {
 	m.reader.FailMissing(m.Node, name, m.table.KeyNoun, m.known, m.table.FindKey(name).Example, format, args...)
 }

@@ -9,8 +9,8 @@ import (
 )
 
 // DecodeConfig decodes the parameters of scheme s from a map, except the keys in skip, which other readers decode. It
-// fills defaults into the map. Errors are noted in the reader. A parameter with an error keeps its default; the caller
-// must not build the scheme then.
+// fills defaults into the map, marks it for SortKeys, and records parameters for IdleWarnings. Errors are noted in the
+// reader. A parameter with an error keeps its default; the caller must not build the scheme then.
 func (r *Reader) DecodeConfig(s *scheme.Scheme, t *Node, skip []string) scheme.Config {
 	config := s.NewConfig()
 	params := scheme.Bind(config)

@@ -16,8 +16,9 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// Parse reads YAML and returns its root, or nil after an error. It accepts maps, lists and scalars. It rejects what
-// hides the origin of a value: anchors, tags and second documents.
+// Parse reads YAML and returns its root, or nil if it cannot be parsed. It accepts maps, lists and scalars. It notes
+// errors in r, also for what hides the origin of a value: anchors, tags and second documents. The root may be
+// incomplete then. The reader keeps data, which the caller must not change.
 func Parse(r *Reader, file string, data []byte) (t *Node) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff")) // some editors write a byte order mark
 	r.Remember(file, data)

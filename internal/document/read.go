@@ -24,7 +24,9 @@ func (r *Reader) CheckKeys(t *Node, what string, allowed []string) bool {
 	return true
 }
 
-// FailMissing notes that a map lacks a key, or that an unknown key was probably meant to be this one.
+// FailMissing notes that a map lacks a key, or that an unknown key was probably meant to be this one. The argument what
+// names a key in errors, known has all allowed keys, and allowed is an example of the missing one. The format is of the
+// error for a missing key.
 func (r *Reader) FailMissing(t *Node, key, what string, known []string, allowed, format string, args ...any) {
 	for _, k := range t.Keys[:min(len(t.Keys), MaxNear)] {
 		if slices.Contains(known, k.Name) || FindNearest(k.Name, known) != key {
@@ -44,7 +46,7 @@ func (r *Reader) FailMissing(t *Node, key, what string, known []string, allowed,
 }
 
 // ReadDefault returns a key's value. If it is missing, ReadDefault fills in the value standard with the source from and
-// returns it.
+// returns it. It also marks t for SortKeys.
 func (r *Reader) ReadDefault(t *Node, key, standard, from string) *Node {
 	t.declared = true
 	if v := t.Find(key); v != nil {
@@ -115,8 +117,9 @@ func (r *Reader) PositionIn(name string, line, column int) Position {
 	return Position{name, line, utf8.RuneCountInString(text[:min(max(column-1, 0), len(text))]) + 1}
 }
 
-// SplitNamed splits an entry that is a name or {name: {parameters}}. It expands a name into such a map in place. It
-// notes an error and returns nil parameters for any other entry. The argument what names the entry in errors.
+// SplitNamed splits an entry that is a name or {name: {parameters}} into name and parameters. It expands a name into
+// such a map in place. It notes an error and returns "" and nil for any other entry. The argument what names the entry
+// in errors.
 func (r *Reader) SplitNamed(t *Node, what string) (string, *Node) {
 	if t.Kind == Scalar {
 		// the resolved file needs a place for the parameters

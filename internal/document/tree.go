@@ -42,8 +42,8 @@ type Entry struct {
 	Value *Node
 }
 
-// Find returns the value of a key, or nil. It is for keys that a file or a registry names; Map.Get reads those that a
-// Table declares.
+// Find returns the value of a key, or nil, also if t is nil or no map. It is for keys that a file or a registry names;
+// Map.Get reads those that a Table declares.
 func (t *Node) Find(name string) *Node {
 	if t == nil || t.Kind != Mapping {
 		return nil
@@ -56,7 +56,7 @@ func (t *Node) Find(name string) *Node {
 	return nil
 }
 
-// Set replaces the value of a key, or appends the key with the value's position.
+// Set replaces the value of a key of a map, or appends the key with the value's position.
 func (t *Node) Set(name string, value *Node) {
 	for i := range t.Keys {
 		if t.Keys[i].Name == name {

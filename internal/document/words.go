@@ -117,7 +117,7 @@ func suggest(word, nearest string) string {
 	return said
 }
 
-// shorten removes the middle of a text with more than limit characters.
+// shorten replaces the middle of a text with more than limit characters by "…", so that limit others remain.
 func shorten(s string, limit int) string {
 	if len(s) <= limit {
 		return s

@@ -69,7 +69,8 @@ func Reach(moment, operation, file string) {
 	}
 }
 
-// record logs a moment, and returns the action that is due there.
+// record logs a moment, counts it if it matches the plan, and returns the action that is due there, or "". It panics if
+// it cannot write the log.
 func record(moment, operation, file string) (action string) {
 	state.Lock()
 	defer state.Unlock()

@@ -78,9 +78,10 @@ func (s *Set) addToProcess() error {
 // recordPath returns the file of the record of lab number id.
 func recordPath(id int) string { return filepath.Join(RecordDir, fmt.Sprintf("lab-%d", id)) }
 
-// NewSet takes the lowest number without a living lab and removes the namespaces that a dead lab with that number
-// left; removed lists their names. It skips a number if a namespace cannot be removed, because that name is still
-// taken; RemoveDead reports why. If no number is free, the error is the first one met.
+// NewSet takes the lowest number without a living lab and removes the namespaces that a dead lab with that number left;
+// removed lists their names. The set's record is then locked, and CloseAll closes the set. It skips a number if a
+// namespace cannot be removed, because that name is still taken; RemoveDead reports why. If no number is free, the
+// error is the first one met.
 func NewSet() (s *Set, removed []string, err error) {
 	if err := os.MkdirAll(RecordDir, 0o755); err != nil {
 		return nil, nil, err
@@ -173,9 +174,9 @@ func parseRecord(r io.Reader) (entries []entry) {
 	return entries
 }
 
-// removeRecorded removes the namespaces listed in the record f if their inodes still match, and returns their names.
-// Names that do not exist or belong to another namespace are skipped. It continues after a failure and joins the
-// errors.
+// removeRecorded removes the namespaces listed in the record f if their inodes still match or are unknown, and returns
+// their names. Names that do not exist or belong to another namespace are skipped. It continues after a failure and
+// joins the errors.
 func removeRecorded(f *os.File) (removed []string, err error) {
 	if _, err := f.Seek(0, 0); err != nil {
 		return nil, err
@@ -207,8 +208,8 @@ func isLabName(name string) bool {
 // Name returns the full name of the set's namespace with the given short name.
 func (s *Set) Name(shortName string) string { return fmt.Sprintf("%s%d-%s", Prefix, s.ID, shortName) }
 
-// Add creates the namespace with the short name. It fails with fs.ErrExist if a namespace has that name already;
-// the set then does not own it.
+// Add creates the namespace with the short name, and writes that to the set's record. It fails with fs.ErrExist if a
+// namespace has that name already; the set then does not own it.
 func (s *Set) Add(shortName string) error {
 	s.lock.Lock()
 	defer s.lock.Unlock()

@@ -54,7 +54,8 @@ func dissectFrame(r *trace.Record, b []byte, link layers.LinkType) {
 	}
 }
 
-// dissectPFC reads a priority pause (IEEE 802.1Qbb): opcode 0101, classes, a pause time for each class.
+// dissectPFC reads a priority pause (IEEE 802.1Qbb) from b: opcode 0101, classes, a pause time for each class. It sets
+// r.Packet to packet.Pause if a time is above 0, else to packet.Resume. It ignores other control frames.
 func dissectPFC(r *trace.Record, b []byte) {
 	if len(b) < 20 || be.Uint16(b) != 0x0101 {
 		return

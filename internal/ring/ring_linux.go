@@ -244,7 +244,8 @@ func (s *Socket) NextArrival() (ns int64, ok bool) {
 	}
 }
 
-// Take appends the frame that NextArrival has found to b and returns its slot to the kernel.
+// Take appends the frame that NextArrival has found to b, with its outer VLAN tag if Config.Tags, and returns its slot
+// to the kernel. NextArrival must have found one since the last Take.
 func (s *Socket) Take(b []byte) []byte {
 	n := int(s.loadWord(snapLenAt))
 	start := int(s.next&s.mask)*s.slot + int(s.loadHalf(macAt))
@@ -294,8 +295,8 @@ func (s *Socket) fitsTagged(frame []byte) bool {
 		frame[addressBytes+1] == defaultTag&0xff
 }
 
-// Flush sends the queued frames. With EAGAIN or ENOBUFS, it returns that error and the rest stays queued for the next
-// call. It counts and drops frames above the interface's MTU.
+// Flush sends the queued frames. After an error, such as EAGAIN or ENOBUFS, the rest stays queued for the next call. It
+// counts and drops frames above the interface's MTU.
 func (s *Socket) Flush() error {
 	for s.first < s.last {
 		// A raw system call: it does not block and is short, so Go's scheduler need not be involved.

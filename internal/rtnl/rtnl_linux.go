@@ -29,9 +29,9 @@ type End struct {
 	MAC  [6]byte
 }
 
-// AddVeth creates a pair of interfaces with one queue in each direction: near in the socket's namespace, far in
-// the namespace of the descriptor farNamespace. It fails with EEXIST if a name is taken and with EOPNOTSUPP if the
-// kernel has no veth.
+// AddVeth creates a pair of interfaces with one queue in each direction and an MTU in bytes: near in the socket's
+// namespace, far in the namespace of the descriptor farNamespace. Both are down. It fails with EEXIST if a name is
+// taken and with EOPNOTSUPP if the kernel has no veth.
 func (c *Conn) AddVeth(near, far End, farNamespace, mtu int) error {
 	r := newLinkRequest(unix.RTM_NEWLINK, unix.NLM_F_CREATE|unix.NLM_F_EXCL, 0)
 	for _, a := range endAttributes(near, mtu) {

@@ -37,8 +37,9 @@ const (
 	offArgs = 16
 )
 
-// assembleFilter returns the rules as a classic BPF filter. A call by the numbers of another architecture, such as
-// a 32-bit one, ends the process, since it would be mistaken for a different call.
+// assembleFilter returns the rules as a classic BPF filter. A call that no rule matches fails with EPERM. A call by the
+// numbers of another architecture, such as a 32-bit one, ends the process, since it would be mistaken for a different
+// call. The argument arch is the kernel's number of this one.
 func assembleFilter(arch uint32, rules []Rule) []unix.SockFilter {
 	load := func(offset uint32) unix.SockFilter {
 		return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset}
@@ -68,8 +69,9 @@ func assembleFilter(arch uint32, rules []Rule) []unix.SockFilter {
 	return append(p, end(unix.SECCOMP_RET_ERRNO|uint32(unix.EPERM)))
 }
 
-// Install applies rules to all threads of this process and their future threads. It cannot be undone. It fails
-// with errors.ErrUnsupported on other architectures.
+// Install applies rules to all threads of this process and their future threads. A call that no rule matches then fails
+// with EPERM. It also keeps the process from gaining privileges by execve(2). It cannot be undone. It fails with
+// errors.ErrUnsupported on other architectures.
 func Install(rules []Rule) error {
 	arch, ok := audit[runtime.GOARCH]
 	if !ok {

@@ -20,8 +20,8 @@ var LineKeys = &document.Table{KeyNoun: "framing key", Doc: "size of a frame on 
 			"the frame; `ptm`: one additional byte per 64 bytes", Default: packet.Whole.String(), Source: "tc-cake(8)"},
 	}}
 
-// ReadFraming reads a framing: one of the given names, or a mapping with the keys of LineKeys. It notes errors in r.
-// After one the result is not valid.
+// ReadFraming reads a framing: one of the given names, or a mapping with the keys of LineKeys, into which it fills the
+// defaults. It notes errors in r. After one the result is not valid.
 func ReadFraming(r *document.Reader, t *document.Node, names []string) packet.Framing {
 	if t.Kind != document.Mapping {
 		f, _ := packet.FramingByName(r.ReadWord(t, "framing", names))

@@ -89,8 +89,8 @@ const (
 )
 
 // ReadPrograms reads a list of programs, each from known and at most once: names, or {name: {parameter: value}}. It
-// skips the word none. It notes errors in r. Except for a Sample it checks the order of the programs: a program that
-// uses the port needs an earlier one that chooses it.
+// expands names in t and fills in defaults. It skips the word none. It notes errors in r. Except for a Sample it checks
+// the order of the programs: a program that uses the port needs an earlier one that chooses it.
 func ReadPrograms(r *document.Reader, known []dataplane.Scheme, t *document.Node, place Placement) []Program {
 	if t.Kind != document.List {
 		r.Fail(t.Position, "[forward, …]", "the value is not a list of programs but %v", t.Kind)
@@ -173,8 +173,9 @@ type SchedulerChoice struct {
 	params   *document.Node
 }
 
-// ReadScheduler reads the scheduler of a port's queues, one of known. It checks that the scheduler supports the number
-// of queues. It notes errors in r and returns nil if there is no such scheduler.
+// ReadScheduler reads the scheduler of a port's queues, one of known. It expands a name in t and fills in defaults. It
+// checks that the scheduler supports the number of queues. It notes errors in r and returns nil if there is no such
+// scheduler.
 func ReadScheduler(r *document.Reader, known []tm.Scheme, t *document.Node, queues int) *SchedulerChoice {
 	where := t.Position
 	name, params := r.SplitNamed(t, "scheduler")

@@ -113,7 +113,7 @@ func (e *ErrorTexts) AddError(t *testing.T, name, text string, full bool) {
 	e.text.WriteString(e.FormatError(t, name, text, full))
 }
 
-// FormatError returns the text that AddError would append.
+// FormatError returns the text that AddError would append. With full, it also marks the error.
 func (e *ErrorTexts) FormatError(t *testing.T, name, text string, full bool) string {
 	t.Helper()
 	label, indent := name+": ", "  "

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// ReplaceDigest replaces the digest in a run's file that a test has changed.
+// ReplaceDigest replaces the digest in a run's file that a test has changed. The digest must be the file's last field.
 func ReplaceDigest(text string) string {
 	const key = `  "sha256": "`
 	body, _, _ := strings.Cut(text, key)

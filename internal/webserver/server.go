@@ -46,7 +46,8 @@ type limited struct {
 	once   sync.Once
 }
 
-// Accept waits until the limit allows a connection and one arrives.
+// Accept waits until the limit allows a connection and one arrives. The connection counts until it is closed. After
+// Close it returns net.ErrClosed.
 func (l *limited) Accept() (net.Conn, error) {
 	select {
 	case l.open <- struct{}{}:

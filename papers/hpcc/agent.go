@@ -67,8 +67,9 @@ const (
 	agentMaxBurst  = 65536
 )
 
-// agentMinT returns the time for bursts in T on a path with this rate of its slowest port: ten bursts. If the rate is
-// unknown, 0, a burst takes 1 ms.
+// agentMinT returns the time for bursts in T on a path with this rate of its slowest port: ten bursts, each within
+// agentMinBurst and agentMaxBurst bytes, and at most 1 ms as long as the limits allow. If the rate is unknown, 0, a
+// burst takes 1 ms.
 func agentMinT(slowest unit.Rate) unit.Time {
 	burst := agentBurstTime
 	if slowest > 0 {
@@ -78,8 +79,9 @@ func agentMinT(slowest unit.Rate) unit.Time {
 	return agentBursts * burst
 }
 
-// encodeAgentT rounds T up to a value of the option: (16 + m)·2^e us, with e in the upper four bits. The minimum is 17
-// us, since 0 stands for an unknown T.
+// encodeAgentT returns T as a code of one byte, (16 + m)·2^e us with m in the lower and e in the upper four bits,
+// rounded up. The minimum is 17 us, since 0 stands for an unknown T. A T above the largest code, about 1.02 s, gets
+// that code.
 func encodeAgentT(t unit.Time) int32 {
 	us, e := (t+unit.Microsecond-1)/unit.Microsecond, int32(0)
 	for us > 31 && e < 15 {
@@ -101,7 +103,8 @@ func agentT(trip unit.Time, slowest unit.Rate) unit.Time {
 	return decodeAgentT(encodeAgentT(trip + agentMinT(slowest)))
 }
 
-// newAgentReceiver returns the receiver of preset Agent. It fails without records of hops or without a round trip.
+// newAgentReceiver returns the receiver of preset Agent. It fails without records of hops, or if neither c nor f has a
+// round trip.
 func newAgentReceiver(f cc.Flow, c Config) (*Receiver, error) {
 	if f.Loads {
 		return nil, errors.New("hpcc: preset agent needs records of hops; the network's format: relative has none")
@@ -121,7 +124,7 @@ func newAgentReceiver(f cc.Flow, c Config) (*Receiver, error) {
 	return &Receiver{law: l, isAgent: true}, nil
 }
 
-// recordArrival records whether a packet has records, at a receiver of preset Agent.
+// recordArrival records a packet's arrival, and whether it has records of hops, at a receiver of preset Agent.
 func (r *Receiver) recordArrival(now unit.Time, d *cc.Data) {
 	r.now = now
 	if len(d.Hops) > 0 {
@@ -136,7 +139,8 @@ func (r *Receiver) isSilent() bool {
 	return r.isAgent && (r.unrecorded >= maxBare || r.now-r.recorded >= maxHold)
 }
 
-// newAgentFollower returns the sender of preset Agent, which runs CUBIC at first.
+// newAgentFollower returns the sender of preset Agent, which runs CUBIC at first. A T that neither f nor c has is
+// unknown, 0.
 func newAgentFollower(f cc.Flow, c Config) *agentFollower {
 	x := &agentFollower{window: newWindow(f, c.resolved().T, c.MinRate), flow: f, payload: float64(max(f.MSS, 1)),
 		cubic: cubic.New(f, cubic.Defaults())}
@@ -146,7 +150,8 @@ func newAgentFollower(f cc.Flow, c Config) *agentFollower {
 	return x
 }
 
-// OnAck adopts the receiver's window, limited to what the host's link sends in T; without one it runs CUBIC.
+// OnAck adopts the receiver's window, limited to what the host's link sends in T. Without one it runs CUBIC: at the
+// start, and again, from its present window, if no W has arrived for two round trips (minHold, maxHold).
 func (x *agentFollower) OnAck(now unit.Time, a *cc.Ack) {
 	x.una, x.smoothedTrip = a.FirstUnacked, a.RTT.Smoothed
 	switch w := a.Feedback.Window; {
@@ -168,8 +173,9 @@ func (x *agentFollower) OnAck(now unit.Time, a *cc.Ack) {
 	}
 }
 
-// setWindow sets the window to w bytes in the receiver's T. A T that is too long for the rate w/T and this end's round
-// trip is shortened at the same rate, so that a dishonest receiver cannot have more in flight than an honest one.
+// setWindow sets the window to w bytes in the receiver's T, and T to it. A T that is too long for the rate w/T and this
+// end's round trip is shortened at the same rate, so that a dishonest receiver cannot have more in flight than an
+// honest one.
 func (x *agentFollower) setWindow(w float64) {
 	t := agentT(x.emptyTrip, 0)
 	if x.code > 0 {
@@ -204,8 +210,9 @@ func (x *agentFollower) OnLoss(now unit.Time, l cc.Loss) {
 	}
 }
 
-// segments returns the number of segments that may be in flight: W. If the host sends in bursts, the maximum is the
-// segments sent at W/T in the smoothed round trip plus the empty path's, and agentSegments: more would lengthen bursts.
+// segments returns the number of segments that may be in flight: W, and at least agentSegments. If the host sends in
+// bursts, the maximum is the segments sent at W/T in the smoothed round trip plus the empty path's, and agentSegments:
+// more would lengthen bursts. After a timeout it is the restarted window, and at least 1.
 func (x *agentFollower) segments() int64 {
 	if x.timedOut { // RFC 5681 §3.1
 		return max(x.frames(min(x.w, x.restart)), 1)

@@ -9,7 +9,7 @@ import (
 	"weir/core/unit"
 )
 
-// slowest returns the lowest rate on the path, 0 without a rate.
+// slowest returns the lowest rate in the records of the path's hops, 0 if no record has a rate.
 func slowest(p *cc.Telemetry) unit.Rate {
 	least := unit.Rate(0)
 	for i := range p.Hops {
@@ -59,12 +59,13 @@ const (
 	measured                       // a measurement
 )
 
-// compare decides what line 4 of the draft leaves open; same: the records are of this path.
+// compare returns what new records p are to L: ignored, a first measurement to store, or a measurement. same: the
+// records are of this path (matches). It decides what line 4 of the draft leaves open, and changes no state.
 //
-// Records are a measurement if they are of the same path (matches) and the time of each hop has advanced. If a hop's
-// time has not, the records are from within one tick of its clock, or were overtaken, and are unusable. L is kept then,
-// so that the next measurement misses no byte. A clock that was set back, or stalls, must not stop the control: after
-// 2T without a measurement, the hops with advanced times are used; without any, L restarts.
+// Records are a measurement if they are of the same path and the time of each hop has advanced. If a hop's time has
+// not, the records are from within one tick of its clock, or were overtaken, and are unusable. L is kept then, so that
+// the next measurement misses no byte. A clock that was set back, or stalls, must not stop the control: after 2T
+// without a measurement, the hops with advanced times are used; without any, L restarts.
 func (k *track) compare(same bool, now, t unit.Time, p *cc.Telemetry) comparison {
 	if !same {
 		return firstRecords
@@ -98,7 +99,8 @@ func (k *track) compare(same bool, now, t unit.Time, p *cc.Telemetry) comparison
 	return measured
 }
 
-// store replaces L by new records (line 27: L = ack.L).
+// store replaces L by new records, which arrived at now (line 27: L = ack.L). what is the result of compare; the rates
+// of ports are stored only with first records, since a measurement has the same.
 func (k *track) store(now unit.Time, p *cc.Telemetry, what comparison) {
 	k.n = copy(k.hops[:], p.Hops)
 	if what == firstRecords {
@@ -175,9 +177,9 @@ func (l *law) start(f cc.Flow, c Config) error {
 	return nil
 }
 
-// setIncrease sets W_ai: as configured, or by the rule of draft-miao §5, W_init·(1−eta)/N. A counted N (draft-miao
-// §6.2) is of the flows on the last hop, so W_init is that hop's B·T then: by the sender's own, flows with different
-// NICs would get different shares of it.
+// setIncrease sets W_ai, in bytes: as configured, or by the rule of draft-miao §5, W_init·(1−eta)/N. A counted N
+// (draft-miao §6.2), 0 without a count, is of the flows on the last hop, so W_init is that hop's B·T then: by the
+// sender's own, flows with different NICs would get different shares of it. It stores both arguments.
 func (l *law) setIncrease(counted int, lastHop unit.Rate) {
 	l.flows, l.lastHop = counted, lastHop
 	l.wai = float64(l.config.WAI)
@@ -191,8 +193,9 @@ func (l *law) setIncrease(counted int, lastHop unit.Rate) {
 	l.wai *= l.share
 }
 
-// updateIncrease sets W_ai after a measurement by the receiving host's count of flows, while the last hop, the link to
-// that host, is the bottleneck. It applies from the next window on.
+// updateIncrease sets W_ai after a measurement with records p by counted, the receiving host's count of flows (0: no
+// count), while the last hop, the link to that host, is the bottleneck. Otherwise W_ai is as configured. It applies
+// from the next window on.
 //
 // On several paths one measurement spans a few packets of one path, while the last hop carries bursts of all, and the
 // path that limits the flow is one of several: so most measurements of each path must show it (TestCensusSpread). If a
@@ -213,7 +216,8 @@ func (l *law) updateIncrease(p *cc.Telemetry, counted int) {
 // isComplete reports whether each switch of the path has written a record, as far as their number is known.
 func (l *law) isComplete(p *cc.Telemetry) bool { return len(p.Hops) >= l.flow.Hops }
 
-// limitsFlow reports whether the last hop is the bottleneck.
+// limitsFlow reports whether the hop with index last, which must be the last hop, is the bottleneck; on several paths,
+// on each of them.
 func (l *law) limitsFlow(last int) bool {
 	if len(l.paths.more) > 0 {
 		return l.lastLimits
@@ -221,7 +225,7 @@ func (l *law) limitsFlow(last int) bool {
 	return l.bottleneck == last
 }
 
-// roundTrip returns T, which for preset Agent depends on the path's rate.
+// roundTrip returns T, which for preset Agent depends on the rate of the path's slowest port, l.rate.
 func (l *law) roundTrip() unit.Time {
 	if l.trip > 0 {
 		return agentT(l.trip, l.rate)
@@ -229,7 +233,8 @@ func (l *law) roundTrip() unit.Time {
 	return l.t
 }
 
-// rescale adapts windows and W_ai to a change of T or of the path's rate.
+// rescale limits the windows of the flow and of its paths' hops to the present limits, and recomputes W_ai, after a
+// change of T or of the path's rate.
 func (l *law) rescale() {
 	l.ref.wc = l.clamp(l.ref.wc)
 	for k := range 1 + len(l.paths.more) {
@@ -242,8 +247,8 @@ func (l *law) rescale() {
 	l.setIncrease(l.flows, l.lastHop)
 }
 
-// resetLoad resets a path's load for a new path. U is 1 until a T has passed, as in HPCC's simulator; the draft does
-// not define it. Wc is kept.
+// resetLoad resets a path's load for a new path, and U and the stage of the flow. U is 1 until a T has passed, as in
+// HPCC's simulator; the draft does not define it. Wc is kept.
 func (l *law) resetLoad(x *loads) {
 	l.ref.u, l.ref.stage = 1, 0
 	x.u, x.w, x.commit, x.lastHopShare = 1, l.w, l.commits, 0
@@ -252,8 +257,9 @@ func (l *law) resetLoad(x *loads) {
 	}
 }
 
-// newRecords processes the records of a packet and returns their relation to the stored ones. measureInflight and
-// updateWindow run before the records are stored.
+// newRecords processes the records p of a packet, and returns their relation to the stored ones. After a measurement it
+// has set W and, if commit, the reference window Wc; the records are then stored for the next comparison. First records
+// are only stored, and reset the load. A packet with a load only, without hops, is a measurement, too.
 func (l *law) newRecords(now unit.Time, p *cc.Telemetry, commit bool) comparison {
 	if len(p.Hops) == 0 && p.Load > 0 && l.perTime > 0 {
 		// draft-miao §6, telemetry upon congestion: no hop had cause to write a record. Of U only a bound is known, with
@@ -299,8 +305,8 @@ func (l *law) newRecords(now unit.Time, p *cc.Telemetry, commit bool) comparison
 	return what
 }
 
-// useSample is newRecords for measured records between updates. Hops without a queue keep their stored records: their
-// time does not advance.
+// useSample is newRecords, without a commit, for measured records of path k between updates. Hops without a queue keep
+// their stored records: their time does not advance.
 func (l *law) useSample(now unit.Time, k *pathState[loads], p *cc.Telemetry) comparison {
 	q := *p
 	q.Hops = slices.Clone(p.Hops)
@@ -317,8 +323,9 @@ func (l *law) useSample(now unit.Time, k *pathState[loads], p *cc.Telemetry) com
 	return measured
 }
 
-// measureInflight is MeasureInflight, lines 1 to 10. It returns false if no hop can be measured. If the load of all
-// hops is 0, line 6 leaves tau undefined; the first hop's is used.
+// measureInflight is MeasureInflight, lines 1 to 10: it updates U of path k and of the flow by the records p, and the
+// bottleneck. It returns false, without an effect on U, if no hop can be measured. If the load of all hops is 0, line 6
+// leaves tau undefined; the first hop's is used. p must be records of path k; they are not stored.
 func (l *law) measureInflight(now unit.Time, k *pathState[loads], p *cc.Telemetry) bool {
 	u, tau, worst, measured := -1.0, 0.0, -1, uint16(0)
 	hops, stored, byteIn := p.Hops[:k.n], k.hops[:k.n], k.byteIn[:k.n]
@@ -379,7 +386,8 @@ func average(u *float64, v, weight float64) {
 	*u = float64((1-weight)*old) + float64(weight*v)
 }
 
-// updateWindow computes W and, if commit, the reference window.
+// updateWindow computes W and, if commit, the reference window. In mode PerHop it does so for each hop that the last
+// measurement of the current path has measured, and W is the smallest of the paths' windows.
 func (l *law) updateWindow(now unit.Time, commit bool) {
 	if l.config.Mode != PerHop {
 		l.w = l.computeWind(&l.ref, commit)
@@ -408,7 +416,8 @@ func (l *law) updateWindow(now unit.Time, commit bool) {
 	l.ref.wc = l.w
 }
 
-// computeWind is ComputeWind, lines 11 to 20, within the limits of the window. A load of 0 gives the upper limit.
+// computeWind returns W by ComputeWind, lines 11 to 20, in bytes, within the limits of the window. A load of 0 gives
+// the upper limit. With commit it also stores W as r's reference window, and counts the stage.
 func (l *law) computeWind(r *reference, commit bool) float64 {
 	multiply := r.u >= l.config.Eta || r.stage >= l.config.MaxStage // line 12
 	w := r.wc + l.wai                                               // line 17

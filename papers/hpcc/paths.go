@@ -31,7 +31,7 @@ type pathState[P any] struct {
 	turn  int // paths.turns at the latest measurement
 }
 
-// pathAt returns a path by its number.
+// pathAt returns path k, 0 to len(more). The pointer is valid until find adds a path.
 func (x *paths[P]) pathAt(k int) *pathState[P] {
 	if k == 0 {
 		return &x.one
@@ -63,7 +63,8 @@ func (x *paths[P]) holdsWindow(y *pathState[P], now, t unit.Time) bool {
 	return now-y.track.arrival <= t || x.turns-y.turn <= 2*(1+len(x.more))
 }
 
-// find returns the path of the records, and adds it if they are its first: known is false then. It sets current.
+// find returns the path of the records, and adds it if they are its first: known is false then. With telemetry.MaxPaths
+// paths, a new one replaces the one unseen for the longest time. The result is the current path from then on.
 func (x *paths[P]) find(p *cc.Telemetry) (k *pathState[P], known bool) {
 	if k = x.current(); k.matches(p) {
 		return k, true
@@ -136,7 +137,8 @@ type recentLoads struct {
 // isMany reports whether the flow is on several paths.
 func (x *arrivalOrder) isMany() bool { return x.many != nil && !x.many.isOver }
 
-// countAck records the order of an acknowledgement's packet. A retransmitted packet does not prove a second path.
+// countAck records the order of an acknowledgement's packet. A retransmitted packet does not prove a second path, and
+// has no effect.
 func (x *arrivalOrder) countAck(a *cc.Ack) {
 	switch {
 	case a.Packets == 0 || a.Seq == 0 || a.Delivery.Retransmitted:
@@ -155,7 +157,8 @@ func (x *arrivalOrder) isRoundTripOver(a *cc.Ack, lastUpdateSeq int64) bool {
 	return !x.isMany() || a.FirstUnacked >= lastUpdateSeq
 }
 
-// countPacket records a packet, and whether one sent later had arrived before it.
+// countPacket records a packet; overtaken: one sent later had arrived before it. An overtaken one puts the flow on
+// several paths, until orderlyPackets in order have followed.
 func (x *arrivalOrder) countPacket(overtaken bool) {
 	switch m := x.many; {
 	case overtaken && m == nil:
@@ -168,7 +171,8 @@ func (x *arrivalOrder) countPacket(overtaken bool) {
 	}
 }
 
-// loadAfter returns the load of the flow after a packet with this load.
+// loadAfter returns the load of the flow after a packet with this load: the load itself or, on several paths, the
+// largest of the last 2/3 of t, which it records.
 func (x *arrivalOrder) loadAfter(now, t unit.Time, load float64) float64 {
 	if !x.isMany() {
 		return load

@@ -55,7 +55,8 @@ func NewPINT(f cc.Flow, c PINTConfig) (*PINT, error) {
 	return &PINT{law: l, share: c.Share}, nil
 }
 
-// OnAck is NewAck (draft-miao §4.2 line 21) with the load as U.
+// OnAck is NewAck (draft-miao §4.2 line 21) with the load as U. With Share below 1 it takes a random number for each
+// load, and treats the others as acknowledgements without telemetry.
 func (p *PINT) OnAck(now unit.Time, a *cc.Ack) {
 	if p.updateBaseRTT(a) {
 		p.rescale()

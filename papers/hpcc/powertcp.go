@@ -74,7 +74,8 @@ func NewPower(f cc.Flow, c PowerConfig) (*PowerTCP, error) {
 	return p, nil
 }
 
-// OnAck is NEWACK of algorithm 1.
+// OnAck is NEWACK of algorithm 1: it measures the power and sets the window. First records of a path, records that
+// cannot be measured, and acknowledgements without any leave the window as it is, except after a timeout.
 func (p *PowerTCP) OnAck(now unit.Time, a *cc.Ack) {
 	if p.updateBaseRTT(a) {
 		p.old = p.clamp(p.old)
@@ -127,7 +128,8 @@ func (p *PowerTCP) OnAck(now unit.Time, a *cc.Ack) {
 	k.store(now, path, what)
 }
 
-// normPower updates the power by NORMPOWER. It returns false if no hop can be measured.
+// normPower updates the power of path k and of the flow by NORMPOWER, from the records path. It returns false, without
+// an effect, if no hop can be measured.
 func (p *PowerTCP) normPower(now unit.Time, k *pathState[float64], path *cc.Telemetry) bool {
 	power, tau := -1.0, 0.0
 	for i := range path.Hops[:k.n] {
@@ -156,7 +158,8 @@ func (p *PowerTCP) normPower(now unit.Time, k *pathState[float64], path *cc.Tele
 	return true
 }
 
-// updateWindow is UPDATEWINDOW and UPDATEOLD.
+// updateWindow is UPDATEWINDOW and UPDATEOLD: it sets W from the power and, once a round trip, the old window to W
+// before.
 func (p *PowerTCP) updateWindow(a *cc.Ack) {
 	if p.isRoundTripOver(a) {
 		p.old = p.w

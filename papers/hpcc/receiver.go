@@ -77,8 +77,9 @@ func NewReceiver(f cc.Flow, c Config, census *cc.Census) (*Receiver, error) {
 	return r, nil
 }
 
-// OnData is NewINT, lines 28 to 34, for a packet with or without records. It returns feedback and whether to send it at
-// once.
+// OnData is NewINT, lines 28 to 34, for a packet with or without records. It returns the latest feedback, and whether
+// to send it at once: only after a commit, and never with preset Agent. It counts the flow in the census, if that is in
+// use.
 func (r *Receiver) OnData(now unit.Time, d *cc.Data) (cc.Feedback, bool) {
 	counted := 0
 	r.now = now
@@ -126,8 +127,8 @@ func (r *Receiver) OnData(now unit.Time, d *cc.Data) (cc.Feedback, bool) {
 }
 
 // isCommitDue is line 29: data sent under the window of the last commit has arrived for a T, and on several paths for
-// the queueing time of the slowest one. If data carries no numbers, T and the queueing time on the data's way must have
-// passed since the commit.
+// the queueing time of the slowest one. If data carries no numbers (preset Agent), T and the queueing time on the
+// data's way must have passed since the commit. It notes the first packet under that window.
 func (r *Receiver) isCommitDue(now unit.Time, d *cc.Data) bool {
 	if r.isAgent {
 		return now > r.lastUpdateTime+r.t+r.queueing
@@ -148,7 +149,8 @@ func queueingTime(p *cc.Telemetry) (t unit.Time) {
 	return t
 }
 
-// newFeedback returns W as feedback with the next number.
+// newFeedback returns W as feedback with the next number. It does not store it. With preset Agent it has the code of T
+// instead of a number and of N.
 func (r *Receiver) newFeedback() cc.Feedback {
 	f := cc.Feedback{Window: max(unit.Bytes(r.w), 1), Flows: int32(r.flows)}
 	if r.isAgent {
@@ -176,8 +178,9 @@ func (r *Receiver) pauseTime() unit.Time {
 	return 2 * r.t
 }
 
-// OnTimer returns line 34's window as feedback if no packet has arrived for pauseTime. It does not commit: the next
-// packet under the window of the last commit may. It delays that by a T, so it happens once between two commits.
+// OnTimer returns line 34's window as feedback, and true, if no packet has arrived for pauseTime. Otherwise it returns
+// false, and may set a new NextTimer. It does not commit: the next packet under the window of the last commit may. It
+// delays that by a T, so it happens once between two commits.
 func (r *Receiver) OnTimer(now unit.Time) (cc.Feedback, bool) {
 	if now < r.NextTimer() {
 		return r.feedback, false
@@ -190,7 +193,8 @@ func (r *Receiver) OnTimer(now unit.Time) (cc.Feedback, bool) {
 	return r.feedback, true
 }
 
-// Feedback returns the feedback for an ordinary acknowledgement.
+// Feedback returns the feedback for an ordinary acknowledgement: the one last sent or, with preset Agent, the zero
+// value without recent records.
 func (r *Receiver) Feedback() cc.Feedback {
 	if r.isSilent() {
 		return cc.Feedback{}
@@ -207,7 +211,8 @@ func (r *Receiver) Coalesce(limit int) int {
 	return max(1, min(limit, int(r.feedback.Window/unit.Bytes(r.flow.MSS)/2)))
 }
 
-// JoinFirst makes the flow count once with the other paths' receivers (cc.Multipath).
+// JoinFirst makes the flow count once with first, the receiver of the flow's first path (cc.Multipath). Receivers of
+// other schemes are ignored.
 func (r *Receiver) JoinFirst(first cc.Receiver) {
 	if f, ok := first.(*Receiver); ok {
 		r.member = f.member
@@ -264,6 +269,7 @@ func NewFollower(f cc.Flow, c Config) *Follower {
 }
 
 // OnAck sets the receiver's window, within the limits of the window: a dishonest receiver gets line rate at most.
+// Without a window in the acknowledgement, W is kept, except after a timeout.
 func (f *Follower) OnAck(_ unit.Time, a *cc.Ack) {
 	f.updateBaseRTT(a)
 	if a.Feedback.Window <= 0 {

@@ -133,8 +133,8 @@ func (c *Config) Traits() cc.Traits {
 	return cc.Traits{Reads: c.requiredFields(), CountsFlows: r.Census, CountTime: r.T}
 }
 
-// requiredFields returns the fields of each hop that the law needs (lines 4 and 5; draft-miao §9.4). The path's largest
-// load is enough (draft-miao §9.1), except for the modes that read records.
+// requiredFields returns the fields of each hop that the law needs (lines 4 and 5; draft-miao §9.4). If it includes
+// telemetry.Load, the path's largest load is enough instead (draft-miao §9.1); the modes that read records lack it.
 func (c *Config) requiredFields() telemetry.Field {
 	needs := telemetry.Time | telemetry.TxBytes | telemetry.Rate
 	switch {

@@ -15,7 +15,8 @@ type Sender struct {
 // flows without a T.
 func New(f cc.Flow, c Config) (*Sender, error) { return Renew(f, c, nil) }
 
-// Renew is New, but may reuse the memory of old, the controller of a finished flow without other users.
+// Renew is New, but may reuse the memory of old, the controller of a finished flow without other users. old may be nil,
+// or of another scheme; after an error it must not be used.
 func Renew(f cc.Flow, c Config, old cc.Controller) (*Sender, error) {
 	s, is := old.(*Sender)
 	if !is {
@@ -28,8 +29,9 @@ func Renew(f cc.Flow, c Config, old cc.Controller) (*Sender, error) {
 	return s, nil
 }
 
-// OnAck is NewAck, lines 21 to 27. An acknowledgement without a measurement has no effect: it neither commits nor moves
-// lastUpdateSeq. One with the first records of a path begins a round trip.
+// OnAck is NewAck, lines 21 to 27: it sets W from the acknowledgement's telemetry, and commits once per round trip (or
+// by Mode). An acknowledgement without a measurement neither commits nor moves lastUpdateSeq; after a timeout it grows
+// the restarted window. One with the first records of a path begins a round trip.
 func (s *Sender) OnAck(now unit.Time, a *cc.Ack) {
 	if s.updateBaseRTT(a) {
 		s.rescale()

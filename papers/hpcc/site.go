@@ -119,7 +119,7 @@ const (
 const opposedFlowletTrip = 2 * unit.Millisecond
 
 // checkOpposed warns of fewer than minStage additive increases between multiplicative ones if feedback queues behind
-// the data of other flows (docs/papers/hpcc.md#why-windows-swing).
+// the data of other flows (docs/papers/hpcc.md#why-windows-swing). It names the first such path.
 func (c *Config) checkOpposed(s *cc.FlowContext, minStage int) []scheme.Remark {
 	r := c.resolved()
 	if r.MaxStage >= minStage {
@@ -158,7 +158,7 @@ func (c *Config) canSwing(s *cc.FlowContext, p *cc.FlowPath) bool {
 	return o.Aligned+o.Opposed >= flows
 }
 
-// checkWindows warns of t, min_rate, w_ai and n.
+// checkWindows warns of t, min_rate, w_ai and n that do not fit the paths, and of windows of few packets.
 func (c *Config) checkWindows(s *cc.FlowContext) (all []scheme.Remark) {
 	r := c.resolved()
 	all = checkPath(s, r.T, r.tripOf, c.MinRate)
@@ -197,7 +197,7 @@ type additive struct {
 	nPerFlow     int                            // suitable n, per flow
 }
 
-// additive returns the increases of the law. The configuration is resolved.
+// additive returns the increases of the law. c must be resolved.
 func (c *Config) additive() additive {
 	a := additive{eta: c.Eta, trip: c.tripOf, increase: c.increaseOf, param: "w_ai", value: c.WAI.String(),
 		maxStanding: maxStanding, nPerFlow: 1}
@@ -277,10 +277,11 @@ func (a *additive) longestQueue(s *cc.FlowContext, p *cc.FlowPath) float64 {
 	return 2.4 * a.standingQueue(&x, float64(s.MSS))
 }
 
-// standingQueue returns the minimum standing queue of a path's narrowest link, in bytes, by the fixed point of the law,
-// W = W_ai/(1−eta/U), with all its flows: by their windows, N·W = U·B·T, or, if windows are below a packet, by their
-// rates, N·W/T = B. The queue then holds at most a packet of each flow. Packets do not arrive evenly, so the queue is
-// longer: up to twice with windows of a packet, and four times and more with windows far below one.
+// standingQueue returns the minimum standing queue of a path's narrowest link, in bytes; 0 or below: no queue stands.
+// It follows from the fixed point of the law, W = W_ai/(1−eta/U), with all its flows: by their windows, N·W = U·B·T,
+// or, if windows are below a packet, by their rates, N·W/T = B. The queue then holds at most a packet of each flow.
+// Packets do not arrive evenly, so the queue is longer: up to twice with windows of a packet, and four times and more
+// with windows far below one.
 func (a *additive) standingQueue(p *cc.FlowPath, mss float64) float64 {
 	product, flows := a.product(p), float64(p.Flows)
 	added := float64(flows * a.increase(p))
@@ -384,7 +385,8 @@ func (c *Config) checkLoads(s *cc.FlowContext, byLoad bool, minTimes loadTimes) 
 const harmAlone = "so does whether there are records: a flow alone leaves a part of its link idle"
 
 // checkLoadTime warns of a t of program telemetry below a share of the longest path's round trip, or above trips of it.
-// harm names what else follows bursts with a short t.
+// s must have telemetry; a t of 0, and paths of unknown length, cause no warning. harm names what else follows bursts
+// with a short t.
 func checkLoadTime(s *cc.FlowContext, share, trips float64, harm string) []scheme.Remark {
 	p, ok := s.FindLongestPath()
 	t := s.Telemetry.LoadInterval
@@ -409,7 +411,7 @@ func checkLoadTime(s *cc.FlowContext, share, trips float64, harm string) []schem
 }
 
 // checkCongestedLoad warns of a load above the target from which ports count as congested. Without a congested port, U
-// counts as that load, and windows shrink until only the increase of a round trip is left.
+// counts as that load, and windows shrink until only the increase of a round trip is left. s must have telemetry.
 func (a additive) checkCongestedLoad(s *cc.FlowContext) []scheme.Remark {
 	load := s.Telemetry.Load
 	if load <= a.eta {
@@ -445,8 +447,8 @@ func (a additive) checkCongestedLoad(s *cc.FlowContext) []scheme.Remark {
 		fmt.Sprintf("%.2g %%", 100*least), unless).WithPort(worst.NarrowLink.Port, a.eta/least)}
 }
 
-// inFlight returns the bytes of frames in flight for a window of payload: whole packets, or the rate's equivalent
-// below a packet.
+// inFlight returns the bytes of frames in flight for a window of payload in bytes: whole packets of mss, or the rate's
+// equivalent below a packet. mss 0 does not round. Without a known payload of the narrowest link it is the window.
 func inFlight(p *cc.FlowPath, window, mss float64) float64 {
 	if mss > 0 && window >= mss {
 		window = math.Floor(window/mss) * mss
@@ -515,7 +517,8 @@ func (a *additive) checkSmallWindow(s *cc.FlowContext) []scheme.Remark {
 		WithPort(worst.NarrowLink.Port, 1/least)}
 }
 
-// checkIncreases warns of an additive increase above the headroom of the path with the smallest headroom.
+// checkIncreases warns of an additive increase above the headroom of the path with the smallest headroom, among those
+// for which acts is true; acts nil: all.
 func (c *Config) checkIncreases(s *cc.FlowContext, acts func(p *cc.FlowPath) bool) []scheme.Remark {
 	var tight *cc.FlowPath
 	least, a := 0.0, c.additive()

@@ -16,7 +16,8 @@ const (
 	halfPath   = 0.5
 )
 
-// checkUnevenLoads warns of loads without a path's identity if the transport does not wait for packets on a slow path.
+// checkUnevenLoads warns of loads without a path's identity (byLoad: the law gets those) if the transport does not wait
+// for packets on a slow path.
 func checkUnevenLoads(s *cc.FlowContext, byLoad bool) []scheme.Remark {
 	if !byLoad || s.AwaitsSlowPath || !s.SpraysUnevenly(nearlyPath) {
 		return nil
@@ -45,7 +46,7 @@ const (
 	growingStage = 0.27
 )
 
-// checkUnevenStages warns of slow paths with so rare records that windows grow too much in the meantime.
+// checkUnevenStages warns if records of a slow path arrive so rarely that windows grow too much in between.
 func (c *Config) checkUnevenStages(s *cc.FlowContext) []scheme.Remark {
 	stages := c.resolved().MaxStage
 	least := math.Exp(-(growingPart + float64(growingStage*float64(stages))))
@@ -68,7 +69,8 @@ func (c *Config) followsFullest(s *cc.FlowContext) bool {
 }
 
 // checkUnevenIncreases warns of many flows that each send a packet by the slow path less than once in a round trip.
-// Between two records of the slow path windows grow by all increases.
+// Between two records of the slow path windows grow by all increases. If checkUnevenStages warns, it returns those
+// warnings instead.
 func (c *Config) checkUnevenIncreases(s *cc.FlowContext) []scheme.Remark {
 	if all := c.checkUnevenStages(s); len(all) > 0 {
 		return all
@@ -90,10 +92,10 @@ func (c *Config) checkUnevenIncreases(s *cc.FlowContext) []scheme.Remark {
 			"n: %.0f suits them", s.SlowestPath.Flows, a.param, a.value, unit.Bytes(added), unit.Bytes(queue), fits))}
 }
 
-// standingSlow returns the standing queue in bytes of a slow path with a share of each flow's packets, by the fixed
-// point of standingQueue, and what all flows add to their windows between two of their records of it. Of a round trip
-// of m packets, at least one takes the slow path with probability 1−(1−share)^m. A window below a packet commits with
-// each packet, and m is 1.
+// standingSlow returns the standing queue of a slow path, in bytes, by the fixed point of standingQueue. added is what
+// all flows add to their windows, in bytes, between two of their records of that path, which has a share of each flow's
+// packets. Of a round trip of m packets, at least one takes the slow path with probability 1−(1−share)^m. A window
+// below a packet commits with each packet, and m is 1. Both are 0 if T, the path's rate or its share is unknown.
 func (a *additive) standingSlow(p *cc.FlowPath, slow *cc.SlowPath, mss float64) (queue, added float64) {
 	product := float64(slow.Rate) * float64(a.trip(p)) / 8e12
 	flows, share := float64(slow.Flows), slow.Share

@@ -47,7 +47,8 @@ func (t *roundTrip) isRoundTripOver(a *cc.Ack) bool {
 // beginRoundTrip is line 24.
 func (t *roundTrip) beginRoundTrip(a *cc.Ack) { t.lastUpdateSeq, t.delivered = a.Next, a.Delivered }
 
-// newWindow returns the window of a flow with T and the minimum rate; T 0 is the path's or measured.
+// newWindow returns the window of a flow with T and the minimum rate. T 0 is the path's (f.BaseRTT) or measured. W is
+// W_init with a known T and NIC, otherwise f.InitialWindow segments; one of several paths starts with its part.
 func newWindow(f cc.Flow, t unit.Time, minRate unit.Rate) window {
 	if t == 0 {
 		t = f.BaseRTT
@@ -62,9 +63,9 @@ func newWindow(f cc.Flow, t unit.Time, minRate unit.Rate) window {
 	return x
 }
 
-// setBaseRTT sets the base round-trip time and the limits of the window, which the draft leaves open: at least
+// setBaseRTT sets the base round-trip time T and the limits of the window, which the draft leaves open: at least
 // MinRate·T and one byte, at most W_init = B_NIC·T, which is at least a packet. The lowest rate of the path replaces an
-// unknown NIC's rate.
+// unknown NIC's rate. With t 0, T is unknown, and W almost unlimited. It limits W.
 func (x *window) setBaseRTT(t unit.Time) {
 	x.t, x.perTime = t, 0
 	x.minWindow, x.maxWindow = 1, cc.Unlimited*float64(x.flow.MSS)
@@ -78,7 +79,8 @@ func (x *window) setBaseRTT(t unit.Time) {
 	x.w = x.clamp(x.w)
 }
 
-// updateBaseRTT adopts a measured T unless T is given, and reports whether T has changed.
+// updateBaseRTT adopts the measured minimum as T unless T is given, and reports whether T has changed. It also stores
+// the acknowledgement's first unacknowledged byte.
 func (x *window) updateBaseRTT(a *cc.Ack) bool {
 	x.una = a.FirstUnacked
 	if x.isGiven || a.RTT.Min <= 0 || a.RTT.Min == x.t {
@@ -99,8 +101,8 @@ func (x *window) clamp(w float64) float64 {
 // withTelemetry ends the restart after a timeout: records determine the window.
 func (x *window) withTelemetry() { x.timedOut = false }
 
-// withoutTelemetry handles an ACK without records. After a timeout the window grows from one packet by the bytes
-// acknowledged, as in slow start (RFC 5681 §3.1), up to W; otherwise W is kept.
+// withoutTelemetry handles an ACK without records. After a timeout the restarted window grows from one packet by the
+// bytes acknowledged, as in slow start (RFC 5681 §3.1), up to W; otherwise it has no effect.
 func (x *window) withoutTelemetry(a *cc.Ack) {
 	if x.timedOut {
 		if x.restart += float64(a.Bytes); x.restart >= x.w {
@@ -110,7 +112,7 @@ func (x *window) withoutTelemetry(a *cc.Ack) {
 }
 
 // onLoss restarts with one packet as a probe after a timeout, when the path's state is unknown; the drafts do not
-// define it. Other losses do not change the window: telemetry does.
+// define it. A spurious timeout ends the restart. Other losses do not change the window: telemetry does.
 func (x *window) onLoss(l cc.Loss) {
 	switch l.Kind {
 	case cc.RetransmissionTimeout:
@@ -141,7 +143,8 @@ func (x *window) Decision() cc.Decision {
 	return d
 }
 
-// limitInFlight returns the limit of data in flight if it is not W; after a timeout it is the window w.
+// limitInFlight returns the limit of data in flight, in bytes, if it is not W: W_init, or no limit. After a timeout it
+// is the window w.
 func (x *window) limitInFlight(w unit.Bytes) unit.Bytes {
 	switch {
 	case x.timedOut:

@@ -58,7 +58,8 @@ func (a *allowance) spend(key uint64) {
 	}
 }
 
-// earn gives back NACKs for a departing packet of the flow, and one to the next slot in turn.
+// earn gives back, after a packet of the flow has departed, up to credit NACKs to the flow's slot, and one to the next
+// slot in turn. a must not be nil.
 func (a *allowance) earn(key uint64) {
 	a.reduceOwed(a.findSlot(key), a.credit)
 	if a.turn++; a.turn == len(a.owed) {
@@ -74,12 +75,13 @@ func (a *allowance) reduceOwed(owed *uint32, n uint32) {
 	a.totalOwed -= uint64(n)
 }
 
-// mayNotify reports whether the flow of p may cause another NACK.
+// mayNotify reports whether the flow of p may cause another NACK at port Meta.Out. It changes no counts (see spend).
 func (g *Program) mayNotify(env *dataplane.Env, p *packet.Packet) bool {
 	return g.allowance.allows(g.key(p), g.maxOutstanding(env, g.portAt(p.Meta.Out)))
 }
 
-// creditDeparture gives back NACKs for a packet that was sent.
+// creditDeparture gives back NACKs for a packet that was sent. It has no effect for packets without payload, or without
+// a budget.
 func (g *Program) creditDeparture(p *packet.Packet) {
 	if a := g.allowance; a != nil && a.totalOwed > 0 && isData(p) {
 		a.earn(g.key(p))
@@ -87,7 +89,8 @@ func (g *Program) creditDeparture(p *packet.Packet) {
 }
 
 // maxOutstanding returns the number of NACKs that a flow may cause at a port before any of its packets departs: the
-// frames that the port sends in n·d, plus those that its memory holds.
+// frames that the port sends in n·d, plus those that its memory holds, and at least minAllowance. It is computed once
+// per port; later changes of the port's rate do not count.
 func (g *Program) maxOutstanding(env *dataplane.Env, x *port) uint32 {
 	if x.maxOutstanding > 0 {
 		return x.maxOutstanding

@@ -33,7 +33,7 @@ type budget struct {
 	credited  int64     // last window that gave time back
 }
 
-// newBudget returns the unspent budget of a memory.
+// newBudget returns the unspent budget of a memory; c.Duration must be above 0.
 func newBudget(c *MemoryConfig) budget {
 	b := budget{limit: unit.Time(c.Spike * float64(c.Duration) * float64(c.Windows)), rolling: c.Rolling,
 		windows: newTally(c.Windows, c.Duration), duration: c.Duration, pressed: -1, credited: -1}
@@ -44,7 +44,7 @@ func newBudget(c *MemoryConfig) budget {
 	return b
 }
 
-// hasTime reports whether the budget has time left at now.
+// hasTime reports whether the budget has time left at now. It first renews what is due.
 func (b *budget) hasTime(now unit.Time) bool {
 	if b.rolling {
 		return unit.Time(b.windows.sum(now)) < b.limit
@@ -53,7 +53,8 @@ func (b *budget) hasTime(now unit.Time) bool {
 	return !b.exhausted && b.spent < b.limit
 }
 
-// spend subtracts the time from since to now.
+// spend subtracts the time from since to now from the budget, after renewing what was due at since. It counts as
+// pressure.
 func (b *budget) spend(now, since unit.Time) {
 	if b.rolling {
 		b.windows.add(now, int64(now-since))
@@ -65,7 +66,7 @@ func (b *budget) spend(now, since unit.Time) {
 	b.pressed = int64(now / b.duration)
 }
 
-// recordPressure records that mice demand more than their balance while memory is scarce.
+// recordPressure records that mice demand more than their balance while memory is scarce. That delays renewal.
 func (b *budget) recordPressure(now unit.Time) {
 	b.renew(now)
 	b.pressed = int64(now / b.duration)
@@ -89,7 +90,8 @@ func (b *budget) renew(now unit.Time) {
 func (m *Memory) ExceedsBalance(c Class) bool { return m.used[c] > m.balancedShares[c] }
 
 // throttles reports whether elephants may be notified of congestion at now. If they keep to their balance, mice are the
-// cause, and the time in which mice exceed theirs counts in the budget. flooded: the mice's own budget is spent.
+// cause, and the time in which mice exceed theirs counts in the budget. It advances the memory's clock, and may begin a
+// spike. flooded: the mice's own budget is spent.
 func (m *Memory) throttles(now unit.Time, flooded bool) bool {
 	if m.separate && m.ExceedsBalance(Elephants) {
 		return true
@@ -127,8 +129,8 @@ func (x *port) hasFreeRoom(size int32) bool {
 	return x.memory.hasFreeRoom(size) && (x.part == nil || x.part.hasFreeRoom(size))
 }
 
-// hasFreeRoom reports whether three quarters of the mice's reservation stay free after adding a frame of mice, either
-// in free memory or in the mice's entitlement in a flood. It is true if mice have no memory of their own.
+// hasFreeRoom reports whether three quarters of the mice's reservation stay free after adding a frame of mice with size
+// bytes, either in free memory or in the mice's entitlement in a flood. It is true if mice have no memory of their own.
 func (m *Memory) hasFreeRoom(size int32) bool {
 	n := m.cost(size) + m.floodShares[Mice]*3/4
 	return !m.separate || m.used[Mice]+n <= m.floodShares[Mice] ||

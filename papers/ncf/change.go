@@ -41,7 +41,7 @@ func newChanges(slots, ports int, wait unit.Time) *changes {
 	return &changes{slots: make([]slot, slots), wait: wait, ports: make([]passage, ports)}
 }
 
-// findSlot returns the slot of a flow's hash, which another flow may have.
+// findSlot returns the slot of a flow's hash, which another flow may have. The caller may change the slot.
 func (c *changes) findSlot(key uint64) *slot {
 	return &c.slots[(key*0x9e3779b97f4a7c15)>>32&uint64(len(c.slots)-1)]
 }
@@ -52,7 +52,8 @@ func (c *changes) hasQueued(s *slot) bool {
 	return x.departed[s.queue] < min(s.end, x.entered[s.queue])
 }
 
-// selectClass returns the class that the flow uses at now, given the class that it should have, target.
+// selectClass returns the class that the flow uses at now, given the class that it should have, target. It updates the
+// flow's slot, or takes the slot over if no packets of its flow are queued. It counts changes of class.
 func (c *changes) selectClass(now unit.Time, key uint64, out packet.PortID, target Class) Class {
 	s := c.findSlot(key)
 	if !s.inUse || s.key != key || s.out != out {
@@ -79,7 +80,7 @@ func (c *changes) selectClass(now unit.Time, key uint64, out packet.PortID, targ
 	return s.class
 }
 
-// recordEntry records that a packet of the flow has entered a queue.
+// recordEntry records that a packet of the flow, with size bytes, has entered a queue of port out.
 func (c *changes) recordEntry(key uint64, out packet.PortID, queue uint8, size int32) {
 	x := &c.ports[out]
 	x.entered[queue] += int64(size)
@@ -88,7 +89,8 @@ func (c *changes) recordEntry(key uint64, out packet.PortID, queue uint8, size i
 	}
 }
 
-// recordExit records that a packet has departed at the head of its queue, or was evicted from the tail.
+// recordExit records that a packet of size bytes has departed at the head of its queue or, with evicted, was evicted
+// from the tail.
 func (c *changes) recordExit(out packet.PortID, queue uint8, size int32, evicted bool) {
 	if x := &c.ports[out]; evicted {
 		x.entered[queue] -= int64(size)

@@ -31,8 +31,8 @@ const (
 // the time for one frame of each sender.
 type loadedRTT struct{ loaded, each unit.Time }
 
-// newLoadedRTT returns the loadedRTT of a port with a rate in bit/s and memory in bytes. Without a rate it is the base
-// round trip alone.
+// newLoadedRTT returns the loadedRTT of a port with a rate in bit/s and memory in bytes; trip is the round trip without
+// queues, 0 if unknown. Then loaded is 0. Without a rate it is the base round trip alone.
 func newLoadedRTT(trip unit.Time, senders int, rate unit.Rate, memory float64, frame unit.Bytes) (t loadedRTT) {
 	if rate <= 0 {
 		return loadedRTT{loaded: trip}
@@ -59,7 +59,7 @@ func (t loadedRTT) fitDuration(windows int) unit.Time {
 // derivesDuration reports whether d follows from round_trip and senders.
 func (o *Options) derivesDuration() bool { return o.RoundTrip > 0 || o.Senders > 0 }
 
-// bindDuration binds d and the parameters from which it follows.
+// bindDuration binds d, the parameters from which it follows, and the rule between them. Fields keep their values.
 func (o *Options) bindDuration(p *scheme.Params) {
 	p.Time(&o.Sketch.Duration, "duration", "0s", "d, the duration of a window; 0s: 10ms, or the duration that "+
 		"round_trip and senders require", "Weir; BS'19 §4.1").Max("60s")
@@ -89,10 +89,10 @@ func (o *Options) memoryAt(buffer unit.Length, frame unit.Bytes) float64 {
 	return unit.Depth{Packets: buffer.Packets, Bytes: buffer.Bytes}.BytesAt(0, frame)
 }
 
-// setDurations sets d to the longest of all ports. It returns d by port, and as the last element the longest, for
-// packets with an unknown egress port. A port's own buffer and rate determine its d, so a deep buffer elsewhere does
-// not delay its decisions. With sketch: switch all ports have one d. It fails if d is to be derived and no port has a
-// rate in bit/s.
+// setDurations sets o.Sketch.Duration to the longest d of all ports. It returns d by port, and as the last element the
+// longest, for packets with an unknown egress port. A port's own buffer and rate determine its d, so a deep buffer
+// elsewhere does not delay its decisions. With sketch: switch all ports have one d. It fails if d is to be derived and
+// no port has a rate in bit/s.
 func (o *Options) setDurations(site *dataplane.Site) (each []unit.Time, err error) {
 	each = make([]unit.Time, site.Ports+1)
 	derived := o.Sketch.Duration == 0 && o.derivesDuration()
@@ -109,7 +109,9 @@ func (o *Options) setDurations(site *dataplane.Site) (each []unit.Time, err erro
 	return each, err
 }
 
-// deriveDurations sets d, and the d of each port with a rate, from round trips, senders, rates and memory.
+// deriveDurations sets each[i] to the d of port i, from round trips, senders, rates and memory, and o.Sketch.Duration,
+// which must be 0, to the longest. each has an element for each port of site.At. It fails if no port has a rate in
+// bit/s.
 func (o *Options) deriveDurations(site *dataplane.Site, each []unit.Time) error {
 	frame := unit.Bytes(site.MaxFrame)
 	if frame == 0 {
@@ -217,8 +219,8 @@ func (o *Options) warnOfTable(all []scheme.Remark, s *dataplane.SwitchContext) [
 	return all
 }
 
-// warnOfBuffers warns of a port with a buffer smaller than its memory. A pool's port has a part, but with memory per
-// port the rest is never used.
+// warnOfBuffers appends to all a warning of the port with the smallest buffer, if that is smaller than the configured
+// memory. A pool's port has a part, but with memory per port the rest is never used.
 func (o *Options) warnOfBuffers(all []scheme.Remark, s *dataplane.SwitchContext) []scheme.Remark {
 	memory := o.memoryAt(unit.Length{}, s.FrameSize())
 	var least *dataplane.Peer
@@ -237,8 +239,8 @@ func (o *Options) warnOfBuffers(all []scheme.Remark, s *dataplane.SwitchContext)
 		holds/1000, memory/1000).WithPort(least.PortName(), memory/holds))
 }
 
-// warnOfTop warns of more elephants than fit the table of the N heaviest. The offer to elephants is divided by its
-// size.
+// warnOfTop appends to all a warning if more elephants to the receiver behind p are possible than fit the table of the
+// N heaviest. The offer to elephants is divided by the table's size.
 func (o *Options) warnOfTop(all []scheme.Remark, p *dataplane.Peer) []scheme.Remark {
 	n, threshold := heaviest(o.Top), o.Detector.Threshold
 	if o.Nack == NackNone || p.Senders <= n || float64(p.Senders)*threshold >= 1 {
@@ -262,7 +264,7 @@ func (o *Options) windowAt(s *dataplane.SwitchContext, p *dataplane.Peer) (d uni
 	return o.Sketch.Duration, "duration"
 }
 
-// warnOfWindows warns if n·d is too short for a port's loadedRTT.
+// warnOfWindows appends to all a warning if n·d at port p is too short for t, the port's loadedRTT.
 func (o *Options) warnOfWindows(all []scheme.Remark, s *dataplane.SwitchContext, p *dataplane.Peer,
 	t loadedRTT) []scheme.Remark {
 	d, param := o.windowAt(s, p)
@@ -296,7 +298,8 @@ const (
 	defaultSpike = "25%"
 )
 
-// warnOfMemory warns of parameters of the memory without effect at a port with the given bytes of memory.
+// warnOfMemory appends to all warnings of parameters of the memory that have no effect at port p with the given bytes
+// of memory.
 func (o *Options) warnOfMemory(all []scheme.Remark, s *dataplane.SwitchContext, p *dataplane.Peer,
 	memory float64) []scheme.Remark {
 	c := &o.Memory

@@ -18,7 +18,8 @@ func (g *Program) notifyEarly(env *dataplane.Env, x *port, o *Origin) bool {
 	return float64(m.Used(Elephants)) >= g.config.EarlyShare*float64(m.Size()) && g.notifyElephant(env, x, o)
 }
 
-// checkEarly warns where early has no effect: it is for elephants with a queue of their own.
+// checkEarly appends to all a warning if early is given and has no effect at port p: it is for elephants with a queue
+// of their own.
 func (o *Options) checkEarly(all []scheme.Remark, s *dataplane.SwitchContext, p *dataplane.Peer) []scheme.Remark {
 	switch {
 	case o.EarlyShare <= 0:
@@ -37,8 +38,9 @@ func (o *Options) checkEarly(all []scheme.Remark, s *dataplane.SwitchContext, p 
 	return all
 }
 
-// warnOfWait warns of elephants that early does not notify for a long time. While packets of an elephant wait in the
-// mice's queue, the elephant stays there for change_wait, and early counts only the elephants' queue.
+// warnOfWait appends to all a warning of elephants that early does not notify for a long time. While packets of an
+// elephant wait in the mice's queue, the elephant stays there for change_wait, and early counts only the elephants'
+// queue.
 func (o *Options) warnOfWait(all []scheme.Remark, s *dataplane.SwitchContext, p *dataplane.Peer) []scheme.Remark {
 	d, _ := o.windowAt(s, p)
 	nd := unit.Time(o.Sketch.Windows) * d
@@ -51,8 +53,8 @@ func (o *Options) warnOfWait(all []scheme.Remark, s *dataplane.SwitchContext, p 
 		float64(o.MaxChangeDelay)/float64(nd)))
 }
 
-// checkUnresponsive warns if no elephant can be found unresponsive, so none is trimmed first. For that it must be
-// notified in two windows within n, with a whole one between, and its traffic be known in bytes.
+// checkUnresponsive appends to all a warning if no elephant can be found unresponsive, so none is trimmed first. For
+// that it must be notified in two windows within n, with a whole one between, and its traffic be known in bytes.
 func (o *Options) checkUnresponsive(all []scheme.Remark) []scheme.Remark {
 	n, d := o.Sketch.Windows, o.Sketch.Duration
 	if d == 0 && !o.derivesDuration() {

@@ -87,8 +87,9 @@ func (t *echoes) find(key uint64) int {
 // echoSet returns the index of the first entry in a flow's set.
 func echoSet(key uint64) int { return int((key*0x9e3779b97f4a7c15)>>32%echoSets) * echoWays }
 
-// addFlow adds a flow and returns its index; −1 if its set is full of elephants. kept is the time for which a silent
-// elephant keeps its entry.
+// addFlow adds a flow that is not in the table, in place of the one in its set that has been silent longest, and
+// returns its index; −1 if the set is full of elephants. kept is the time for which a silent elephant keeps its entry.
+// An elephant may replace any flow.
 func (t *echoes) addFlow(now unit.Time, key uint64, elephant bool, kept unit.Time) int {
 	first, oldest := echoSet(key), -1
 	for i := first; i < first+echoWays; i++ {
@@ -127,7 +128,9 @@ func (e *echo) endWindow(now unit.Time, ack uint32) {
 // notify records that the sender is notified of congestion in the present window.
 func (e *echo) notify(now unit.Time) { e.notified, e.windowEnd, e.notifiedAt = true, e.end, now }
 
-// processSegment updates echoes by a TCP segment: its own flow's and, as an acknowledgement, the opposite flow's.
+// processSegment updates echoes by a TCP segment that arrived. As an acknowledgement it replaces the stored one of the
+// opposite flow, and may end or begin that flow's window. A SYN or RST removes both flows. Packets made by switches,
+// notifications and trimmed packets have no effect.
 func (g *Program) processSegment(env *dataplane.Env, p *packet.Packet) {
 	t, flags := g.echoes, p.TCP.Flags
 	if p.Meta.In == packet.NoPort || p.IsNotification() || p.Meta.Flags&packet.Trimmed != 0 {
@@ -150,7 +153,8 @@ func (g *Program) processSegment(env *dataplane.Env, p *packet.Packet) {
 	}
 }
 
-// storeAck stores an acknowledgement. Of a segment with data it stores what a following one without data would have.
+// storeAck stores acknowledgement p in e, which is entry i of the table. Of a segment with data it stores what a
+// following one without data would have.
 func (g *Program) storeAck(e *echo, i int, p *packet.Packet) {
 	s := &p.TCP
 	e.hasAck, e.seq, e.ack, e.window = true, p.Seq+int64(p.Payload), p.Ack, s.Window
@@ -162,7 +166,8 @@ func (g *Program) storeAck(e *echo, i int, p *packet.Packet) {
 	}
 }
 
-// processData updates the echo of a data segment's flow, with key k, and adds the flow if its sender may get copies.
+// processData updates the echo of a data segment's flow, with key k, and adds the flow if its sender may get copies. A
+// segment with CWR begins a window in which the sender is not notified again.
 func (g *Program) processData(now unit.Time, k uint64, p *packet.Packet, elephant bool) {
 	t := g.echoes
 	i := t.find(k)
@@ -186,7 +191,7 @@ func (g *Program) processData(now unit.Time, k uint64, p *packet.Packet, elephan
 	}
 }
 
-// reverseKey returns the key of the opposite flow.
+// reverseKey returns the key of the opposite flow of p, in the form of key.
 func (g *Program) reverseKey(p *packet.Packet) uint64 {
 	if g.frames != nil {
 		return g.frames.FlowNumber(p, true)
@@ -195,7 +200,7 @@ func (g *Program) reverseKey(p *packet.Packet) uint64 {
 }
 
 // findEcho returns the index of the flow with this key if its sender may be sent a copy at now, otherwise −1 and why
-// not.
+// not. It ends a window older than maxEchoWindow.
 func (g *Program) findEcho(now unit.Time, k uint64) (int, silenceReason) {
 	i := g.echoes.find(k)
 	if i < 0 {
@@ -216,7 +221,8 @@ func (g *Program) findEcho(now unit.Time, k uint64) (int, silenceReason) {
 	return i, ""
 }
 
-// sendEcho sends the copy to the sender of flow i.
+// sendEcho sends a copy of the last acknowledgement, with ECE, to the sender of flow i, and records that the sender is
+// notified in this window. The flow must have an acknowledgement (findEcho).
 func (g *Program) sendEcho(env *dataplane.Env, i int) {
 	e := &g.echoes.flows[i]
 	e.notify(env.Now())

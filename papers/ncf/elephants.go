@@ -99,10 +99,11 @@ func (d *Detector) exceeds(c *FlowEstimate, j int) bool {
 	return float64(c.Flow[j]) > d.Threshold*float64(c.Total[j])
 }
 
-// isElephant reports whether the flow of p, which goes to port x, is an elephant. c is the result of the last call of
-// the port's sketch. F judges twice: by all arrivals, and by what the port can send of them. By arrivals alone, a flood
-// of several times the port's rate would make mice of all other flows, even of one with half of the port, since the
-// attacker chooses the total.
+// isElephant reports whether the flow of p, which goes to port x, is an elephant. key is the flow's, and c must be the
+// result of the last call of the port's sketch, which keeps it. F judges twice: by all arrivals, and by what the port
+// can send of them. By arrivals alone, a flood of several times the port's rate would make mice of all other flows,
+// even of one with half of the port, since the attacker chooses the total. Two further rules apply in a flood
+// (crowdRate).
 func (g *Program) isElephant(env *dataplane.Env, x *port, key uint64, p *packet.Packet, c *FlowEstimate) bool {
 	if g.detector.IsElephant(c) {
 		return true
@@ -139,7 +140,8 @@ func (g *Program) canRespond(p *packet.Packet) bool {
 }
 
 // limitToForwarded returns c with totals of the traffic that the port did not drop, limited to what it can send in the
-// time of the windows, since the rest waits. It returns nil if that is all that arrived.
+// time of the windows, since the rest waits. It returns nil if that is all that arrived. c must be the result of the
+// last call of the port's sketch. The sketch reuses the result at the next call.
 func (g *Program) limitToForwarded(env *dataplane.Env, x *port, c *FlowEstimate) *FlowEstimate {
 	sent := x.sketch.ForwardedTotals(c)
 	_, total := c.Sum()

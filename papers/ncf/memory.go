@@ -71,8 +71,8 @@ type Memory struct {
 	spiking  bool // a spike since last: elephants are throttled because mice exceed their balance
 }
 
-// NewMemory returns an empty memory, with shares that Options allow. It fails if the memory has no size, or a
-// reservation is smaller than a frame.
+// NewMemory returns an empty memory. The shares of c must be ones that Options allow, and c.Duration above 0. It fails
+// if the memory has no size, or if a reservation or the limit is smaller than a frame.
 func NewMemory(c MemoryConfig) (*Memory, error) {
 	size, frame, control, what := int64(c.Size), int64(max(c.MaxFrame, 1)), int64(max(c.ControlFrame, 1)), "bytes"
 	m := &Memory{}
@@ -150,7 +150,8 @@ func (m *Memory) Fits(c Class, size int32) bool {
 
 // SelectVictim returns the class from which a frame of class c that does not fit takes memory. It returns false if c
 // already has its entitlement. The entitlements do not exceed the memory, so a class below its own always has a victim.
-// flooded: mice have exceeded their budget.
+// It advances the memory's clock, records pressure by mice, and may begin a spike. flooded: mice have exceeded their
+// budget.
 func (m *Memory) SelectVictim(now unit.Time, c Class, size int32, flooded bool) (Class, bool) {
 	m.clock(now)
 	right, n := &m.balancedShares, m.used[c]+m.cost(size)
@@ -169,7 +170,8 @@ func (m *Memory) SelectVictim(now unit.Time, c Class, size int32, flooded bool) 
 	return m.selectVictim(right, c, size)
 }
 
-// pickVictim is SelectVictim while mice take what they need: all memory except the elephants' reservation.
+// pickVictim is SelectVictim while mice take what they need: all memory except the elephants' reservation. It changes
+// no state.
 func (m *Memory) pickVictim(c Class, size int32) (Class, bool) {
 	right := m.spikeShares
 	if c == Mice && m.ExceedsBalance(Mice) { // from elephants only
@@ -178,7 +180,8 @@ func (m *Memory) pickVictim(c Class, size int32) (Class, bool) {
 	return m.selectVictim(&right, c, size)
 }
 
-// selectVictim is SelectVictim with the given entitlements: the other class that exceeds its entitlement most.
+// selectVictim returns the class other than c that exceeds its entitlement in right most. It returns false if c would
+// exceed its own with a frame of size bytes, or if no other class exceeds its own.
 func (m *Memory) selectVictim(right *[ClassCount]int64, c Class, size int32) (Class, bool) {
 	if m.used[c]+m.cost(size) > right[c] {
 		return 0, false
@@ -199,7 +202,7 @@ func (m *Memory) RecordRefusal() { m.congested = true }
 // when use falls below Calm.
 func (m *Memory) IsCongested() bool { return m.congested }
 
-// Book adds a frame of size bytes to a class.
+// Book adds a frame of size bytes to a class, whether or not it fits. It may begin congestion.
 func (m *Memory) Book(now unit.Time, c Class, size int32) {
 	m.clock(now)
 	m.used[c] += m.cost(size)
@@ -208,7 +211,7 @@ func (m *Memory) Book(now unit.Time, c Class, size int32) {
 	}
 }
 
-// Unbook removes a frame of size bytes from a class.
+// Unbook removes a frame of size bytes from a class, to which Book has added it. It may end congestion or a spike.
 func (m *Memory) Unbook(now unit.Time, c Class, size int32) {
 	m.clock(now)
 	m.used[c] -= m.cost(size)
@@ -228,7 +231,8 @@ func (m *Memory) clock(now unit.Time) {
 	m.last = now
 }
 
-// Check returns an error, for tests, if the used amounts do not match the queued packets.
+// Check returns an error, for tests, if the used amounts do not match waits, the amounts of the queued packets by
+// class, or exceed a limit.
 func (m *Memory) Check(waits [ClassCount]int64) error {
 	switch {
 	case m.used != waits:
@@ -282,7 +286,7 @@ func (t *tally) sum(now unit.Time) int64 {
 }
 
 // coveredTime returns the time that a tally, or a sketch with the same windows, covers at now: the whole windows and
-// the elapsed part of the current one, limited to the time since 0.
+// the elapsed part of the current one, limited to the time since 0. It is at least 1 ps, so that one can divide by it.
 func coveredTime(now unit.Time, windows int, duration unit.Time) unit.Time {
 	covered := unit.Time(windows-1)*duration + now%duration
 	return max(1, min(covered, now))

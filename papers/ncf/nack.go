@@ -33,7 +33,8 @@ func lacksMemory(why dataplane.Reason) bool {
 	return false
 }
 
-// fullMemory returns the memory that a packet dropped for this reason did not fit into.
+// fullMemory returns the memory that a packet dropped for this reason did not fit into: for a limit of the port or
+// queue, the port's own; otherwise the shared one.
 func (x *port) fullMemory(why dataplane.Reason) *Memory {
 	switch why {
 	case dataplane.QueuePacketLimit, dataplane.QueueByteLimit, dataplane.PortPacketLimit, dataplane.PortByteLimit:
@@ -53,8 +54,9 @@ func isData(p *packet.Packet) bool {
 		p.Meta.Flags&packet.Trimmed == 0 && !p.IsNotification()
 }
 
-// causesNack reports whether the loss of p causes a NACK. A NACK never does, nor does a packet without payload. UDP
-// datagrams do only if their senders understand NACKs.
+// causesNack reports whether the loss of p causes a NACK, apart from the budget of its flow. A NACK never does, nor
+// does a packet without payload. UDP datagrams do only if their senders understand NACKs. With NackElephants it uses
+// the port's sketch.
 func (g *Program) causesNack(env *dataplane.Env, p *packet.Packet) bool {
 	now := env.Now()
 	if g.config.Nack == NackNone || !isData(p) || p.Src == 0 || p.Proto == packet.ProtoUDP &&
@@ -102,7 +104,8 @@ func (g *Program) whySilent(now unit.Time, proto uint8, k uint64) silenceReason 
 	return why
 }
 
-// OnDrop sends a NACK about a packet dropped for lack of memory (BS'19 §4.3), and counts its loss in the sketch.
+// OnDrop notifies the sender of a data packet dropped for lack of memory (BS'19 §4.3), or counts why not (notifyLoss),
+// and counts the loss in the port's sketch. It counts NACKs and copies that are dropped. Other drops have no effect.
 func (g *Program) OnDrop(env *dataplane.Env, p *packet.Packet, why dataplane.Reason) {
 	if p.IsNotification() || g.echoes != nil && p.Kind == packet.Ack && p.Meta.Flags&packet.Internal != 0 {
 		g.nacks.Lost++
@@ -121,7 +124,8 @@ func (g *Program) OnDrop(env *dataplane.Env, p *packet.Packet, why dataplane.Rea
 	g.portAt(p.Meta.Out).sketch.RecordDrop(env.Now(), counted, g.key(p), p.Size)
 }
 
-// notifyLoss sends or collects a NACK about a packet dropped for lack of memory, if its sender gets one.
+// notifyLoss sends or collects a NACK about a data packet dropped for lack of memory. If the sender gets no NACK, it
+// counts the reason. It starts congestion, if the port is without. A NACK takes one from the flow's allowance.
 func (g *Program) notifyLoss(env *dataplane.Env, p *packet.Packet, why dataplane.Reason) {
 	now, x := env.Now(), g.portAt(p.Meta.Out)
 	if x.memory != nil && x.congested() == nil { // otherwise known; another limit than NCF's refused the packet
@@ -196,7 +200,8 @@ func (x *port) rateOf(now unit.Time, bytes uint64) unit.Rate {
 	return unit.Rate(float64(bytes) * 8e12 / float64(x.coveredTime(now)))
 }
 
-// makeNotice counts and returns a notification to a flow about an event at port x: lost is the lost payload in bytes.
+// makeNotice counts and returns a notification to a flow of a class about an event at port x. lost is the lost payload
+// in bytes, demand the flow's rate in bit/s, 0 if unknown. The notification has the port's offer to that class.
 func (g *Program) makeNotice(env *dataplane.Env, x *port, cause packet.Cause, lost int32, demand unit.Rate,
 	class Class) packet.Notification {
 	g.nacks.Nacks[cause]++
@@ -207,9 +212,10 @@ func (g *Program) makeNotice(env *dataplane.Env, x *port, cause packet.Cause, lo
 	return n
 }
 
-// sendNack turns c, with the headers of the packet concerned, into the NACK and passes it to the ingress. It is routed
-// like any packet, so its path need not be the reverse of the flow's. In a standalone switch h is the header of the
-// packet's frame.
+// sendNack turns c, with the headers of the packet concerned, into the NACK with notice n, and passes it to the
+// ingress. The program must own c, and gives it away. It is routed like any packet, so its path need not be the reverse
+// of the flow's. In a standalone switch h is the header of the packet's frame, and the NACK departs by that header's
+// port; in a network h is nil.
 func (g *Program) sendNack(env *dataplane.Env, c *packet.Packet, n *packet.Notification, h *header) {
 	c.SwapEnds()
 	c.ClearExtensions()
@@ -261,8 +267,9 @@ func (g *Program) noticeInterval(x *port) unit.Time {
 	return x.sketch.Duration()
 }
 
-// notifyElephant sends a NACK about the last packet of an elephant without a loss. It reports false if it cannot, or if
-// the elephant was notified within the interval.
+// notifyElephant sends a NACK, or with form: ece a copy of an acknowledgement, to the sender of elephant o, without a
+// loss. It reports false if it cannot, or if the elephant was notified within the interval. Otherwise it also takes a
+// NACK from the flow's allowance, and judges the flow's response to earlier ones.
 func (g *Program) notifyElephant(env *dataplane.Env, x *port, o *Origin) bool {
 	now := env.Now()
 	if g.config.Nack == NackNone || o.Notified && now-o.NotifiedAt < g.noticeInterval(x) || o.Src == 0 ||
@@ -319,8 +326,9 @@ type gathered struct {
 // pendingSlots is the maximum number of flows with a waiting NACK.
 const pendingSlots = 256
 
-// collect adds a lost packet to the waiting NACK of its flow, or starts one. The NACK is sent after Coalesce, or when
-// another flow needs its slot; a loss that does not fit starts a new one.
+// collect adds a lost packet to the waiting NACK of its flow, or starts one. The NACK is sent after Coalesce, by a tick
+// that collect requests, or when another flow needs its slot. A loss that does not fit sends the waiting one and starts
+// a new one.
 func (g *Program) collect(env *dataplane.Env, p *packet.Packet, cause packet.Cause) {
 	now, k := env.Now(), g.key(p)
 	slot := int((k * 0x9e3779b97f4a7c15) >> 32 % pendingSlots)
@@ -361,7 +369,8 @@ func (g *Program) maxSpans(p *packet.Packet) uint8 {
 	return packet.MaxSpans
 }
 
-// flush sends the NACK that waits in a slot, if any.
+// flush makes and sends the NACK that waits in a slot of g.pending, and frees the slot. It has no effect on an empty
+// one.
 func (g *Program) flush(env *dataplane.Env, slot int) {
 	w := &g.pending[slot]
 	if !w.taken {

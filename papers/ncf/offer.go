@@ -46,7 +46,8 @@ type input struct {
 	now, last [ClassCount]int64
 }
 
-// roll advances to the T of now.
+// roll advances i to the T that contains now: the current bytes become the last T's, or are dropped if more than one T
+// has passed. It has no effect within the current T.
 func (i *input) roll(now unit.Time) {
 	passed := (now - i.start) / i.span
 	if passed <= 0 {
@@ -59,7 +60,7 @@ func (i *input) roll(now unit.Time) {
 	i.start += passed * i.span
 }
 
-// add counts bytes of a class.
+// add counts bytes of a class that arrived at now.
 func (i *input) add(now unit.Time, c Class, bytes int32) {
 	if now-i.start >= i.span {
 		i.roll(now)
@@ -76,7 +77,7 @@ func (i *input) moveToElephants(now unit.Time, bytes int64) {
 	i.last[Mice], i.last[Elephants] = i.last[Mice]-n, i.last[Elephants]+n
 }
 
-// rateOf returns the present rate of a class, in bit/s.
+// rateOf returns the present rate of a class, in bit/s. It advances to the T of now.
 func (i *input) rateOf(now unit.Time, c Class) float64 {
 	i.roll(now)
 	part := float64(max(now-i.start, 0)) / float64(i.span)
@@ -85,6 +86,7 @@ func (i *input) rateOf(now unit.Time, c Class) float64 {
 }
 
 // countLast returns the part of a flow's counts in the last t, at most a window, assuming an even rate in each window.
+// It is in the sketch's unit: bytes, or packets.
 func (c *FlowEstimate) countLast(t unit.Time) int64 {
 	if c.Elapsed >= t {
 		return int64(float64(c.Flow[0]) * float64(t) / float64(max(c.Elapsed, 1)))
@@ -97,7 +99,8 @@ func (c *FlowEstimate) countLast(t unit.Time) int64 {
 }
 
 // promoteFlow moves the bytes that a flow has sent as a mouse, since it was last an elephant, to the elephants' input.
-// counts holds all of the flow, and o.Grown its growth since its last packet in the table.
+// counts holds all of the flow, o.Growth its growth since its last packet in the table, and size the bytes of the
+// present packet, which is not in the input yet.
 func (g *Program) promoteFlow(now unit.Time, x *port, o *Origin, counts *FlowEstimate, size int32) {
 	unit := int64(1)
 	if g.config.Sketch.Packets {
@@ -116,8 +119,8 @@ type offer struct {
 	loop  unit.Time // d0
 }
 
-// prepareOffer sets T and d0 of a port with a rate in bit/s and frames of the given size; without a rate or memory,
-// from d.
+// prepareOffer sets T and d0 of a port with a rate in bit/s and frames of the given size in bytes. Without a rate or
+// memory they follow from d.
 func (x *port) prepareOffer(c *SketchConfig, rate unit.Rate, frame int32) {
 	x.input.span, x.offer.loop = c.Duration, unit.Time(c.Windows)*c.Duration/durationSpans
 	if rate <= 0 || x.memory == nil {
@@ -140,9 +143,10 @@ func queuedBytes(p *tm.Port) (bytes float64) {
 	return bytes
 }
 
-// guaranteedRate returns the rate that the port's scheduler guarantees to elephants, in bit/s. With
-// scheduler: ncf that is what mice leave if they take what they need, at least the guarantee, and at most half of
-// whole; in an overload half. With drr it is a third, with strict priority 0.
+// guaranteedRate returns the rate that the scheduler of p, which is port x, guarantees to elephants, in bit/s, at most
+// half of whole. With scheduler: ncf that is what mice leave if they take what they need, and at least the elephants'
+// guarantee. With strict priority, or fewer than three queues, it is 0. rate is the port's, whole the part of it that
+// is offered.
 func (g *Program) guaranteedRate(now unit.Time, x *port, p *tm.Port, rate, whole float64) float64 {
 	if p.Queues() < 3 {
 		return 0
@@ -164,9 +168,10 @@ func (g *Program) guaranteedRate(now unit.Time, x *port, p *tm.Port, rate, whole
 }
 
 // supply returns the rate that port x offers to one flow of a class, in bit/s. An elephant gets the rate that mice and
-// control packets leave, divided by the number of elephants among the heaviest flows. A mouse gets the rate that
-// control packets leave, divided by the number of all flows, since an incast may have no elephant. 0 means unknown: the
-// port's rate is in packets. It is computed at most offersPerSpan times in T; between, it returns the last result.
+// control packets leave, divided by the number of elephants among the heaviest flows; with MaxMin it is their max-min
+// share. A mouse gets the rate that control packets leave, divided by the number of all flows, since an incast may have
+// no elephant. 0 means unknown: the port's rate is in packets. It is computed at most offersPerSpan times in T and
+// stored; between, it returns the stored result.
 func (g *Program) supply(env *dataplane.Env, x *port, class Class) unit.Rate {
 	now := env.Now()
 	if x.offer.isSet && now-x.offer.at < x.input.span/offersPerSpan {
@@ -198,9 +203,9 @@ func (g *Program) supply(env *dataplane.Env, x *port, class Class) unit.Rate {
 	return x.offer.rates[class]
 }
 
-// fairShare returns the max-min fair share of left: the rate of a flow that demands more than its share, once flows
-// that demand less are satisfied. If all are satisfied, it is the maximum that the largest could have. It sorts
-// demands.
+// fairShare returns the max-min fair share of left, in the unit of demands: the rate of a flow that demands more than
+// its share, once flows that demand less are satisfied. If all are satisfied, it is the maximum that the largest could
+// have. Without demands it is left. It sorts demands.
 func fairShare(left float64, demands []float64) float64 {
 	for i := 1; i < len(demands); i++ {
 		for k := i; k > 0 && demands[k] < demands[k-1]; k-- {

@@ -50,8 +50,8 @@ const (
 	guaranteedSpans = 30
 )
 
-// fill adds bytes that arrived in a time in which the level's rate drains drained bytes. The level is full at depth,
-// counts up to limit, and ends at overloadEnd times depth.
+// fill adds bytes that arrived in a time in which the level's rate drains drained bytes. The level becomes full at
+// depth, counts up to limit, and stays full until it is at overloadEnd times depth or below.
 func (l *level) fill(bytes, drained, depth, limit float64) {
 	l.bytes = min(max(l.bytes-drained, 0)+bytes, limit)
 	if l.full {
@@ -78,8 +78,8 @@ func (o *overload) addMice(now unit.Time, bytes int32, rate, part, whole, smalle
 	o.sudden.fill(float64(bytes), burst, max(suddenDepth*whole, suddenFlows*smallest), deep)
 }
 
-// countMice counts bytes of mice that arrive for port x, and sets how its scheduler shares. first are the bytes of
-// first arrivals, which count in the overload.
+// countMice counts bytes of mice that arrive for port x. When an overload begins or ends, it changes how the port's
+// scheduler shares bandwidth. first are the bytes of first arrivals, which alone count in the overload.
 func (g *Program) countMice(env *dataplane.Env, x *port, bytes, first int32) {
 	now := env.Now()
 	x.mice.add(now, int64(bytes))
@@ -114,8 +114,8 @@ func (g *Program) minElephant() float64 {
 // givesAsNeeded reports whether mice take what they need at the port.
 func (x *port) givesAsNeeded() bool { return x.miceShare > 0 && !x.overload.isOn() }
 
-// shareBandwidth sets whether the scheduler of a port gives mice what they need, or an equal part. It reports whether
-// it can.
+// shareBandwidth sets whether the scheduler of a port gives mice what they need, or an equal part. It returns false,
+// without an effect, if the scheduler has no such setting.
 func (g *Program) shareBandwidth(p *tm.Port, x *port, asNeeded bool) bool {
 	span := unit.Time(0)
 	if asNeeded {
@@ -124,8 +124,8 @@ func (g *Program) shareBandwidth(p *tm.Port, x *port, asNeeded bool) bool {
 	return p.SetAsNeeded(span)
 }
 
-// prepareBandwidth sets the sharing of p, which is port x, and the part that mice can have permanently. An overload
-// from before a reload (Adopt) continues.
+// prepareBandwidth sets the sharing of p, which is port x, and x.miceShare, the part that mice can have permanently;
+// below 0 without sharing as needed. An overload from before a reload (Adopt) continues.
 func (g *Program) prepareBandwidth(p *tm.Port, x *port) {
 	x.miceShare = -1
 	if !g.shareBandwidth(p, x, !g.config.EqualBandwidth) || g.config.EqualBandwidth {

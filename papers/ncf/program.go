@@ -128,8 +128,8 @@ const defaultFrame = 1514
 // slots is the number of flows with a delayed change of class in a switch.
 const slots = 4096
 
-// New returns the program for a site. The options have passed scheme.Validate. It fails if d cannot be derived, with
-// too many queues, or with memory that is unknown or too small.
+// New returns the program for a site, with hashes seeded by the switch's random stream. The options have passed
+// scheme.Validate. It fails if d cannot be derived, with too many queues, or with memory that is unknown or too small.
 func New(site *dataplane.Site, o Options) (*Program, error) {
 	durations, err := o.setDurations(site)
 	if err != nil {
@@ -207,7 +207,8 @@ func heaviest(top int) int {
 	return top
 }
 
-// assignMemory creates the memory of ports or of the pool.
+// assignMemory creates the memory of ports and, with Pool: switch, the pool, which contains the ports' memories. The
+// ports must have their sketches. It fails if a memory is unknown or too small.
 func (g *Program) assignMemory(site *dataplane.Site) error {
 	m := g.config.Memory
 	m.Windows, m.Duration = g.config.Sketch.Windows, g.config.Sketch.Duration
@@ -288,7 +289,7 @@ func portName(site *dataplane.Site, i int) string {
 // Name returns "ncf".
 func (g *Program) Name() string { return "ncf" }
 
-// portAt returns the state of an egress port; of an unknown one, the last element.
+// portAt returns the state of an egress port, which the caller may change; of an unknown port, the last element.
 func (g *Program) portAt(out packet.PortID) *port {
 	return &g.ports[min(int(out), len(g.ports)-1)]
 }
@@ -358,7 +359,8 @@ func selectQueue(c Class, k uint64, queues int) uint8 {
 	return 2 + uint8((k*0x9e3779b97f4a7c15)>>33%uint64(queues-2))
 }
 
-// classOf derives the class of a packet from its queue.
+// classOf derives the class of a packet from its queue, Meta.Queue, at a port with this number of queues. With two
+// queues elephants are mice.
 func classOf(p *packet.Packet, queues int) Class {
 	switch {
 	case queues == 1 && isData(p):
@@ -371,8 +373,9 @@ func classOf(p *packet.Packet, queues int) Class {
 	return Elephants
 }
 
-// Ingress counts the packet, checks whether its flow is an elephant, and sets its class (BS'19 §4.1, §4.2). It must
-// follow the programs that select the egress port or a class.
+// Ingress counts the packet, checks whether its flow is an elephant, and sets Meta.Class to the queue of its class
+// (BS'19 §4.1, §4.2). It accepts every packet. It may notify the packet's sender (early) or, during congestion, one of
+// the heaviest elephants. It must follow the programs that select the egress port or a class.
 func (g *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
 	now, x := env.Now(), g.portAt(m.Out)
@@ -436,8 +439,9 @@ func (g *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 }
 
 // Admit accepts the packet if it fits into memory, or if enough can be evicted from another class (BS'19 §4.2, §4.4).
-// If a later program or a limit drops the packet, its evictions were unnecessary, so NCF must follow other programs
-// that drop.
+// Otherwise it starts congestion and drops the packet. While memory is short, it also drops packets of unresponsive
+// elephants and, in a flood, datagrams. If a later program or a limit drops the packet, its evictions were unnecessary,
+// so NCF must follow other programs that drop.
 func (g *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
 	x := g.portAt(m.Out)
@@ -467,7 +471,8 @@ func (g *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 	return g.refuse(env, p)
 }
 
-// refuse drops a packet, with a reason that shows whether its sender is notified.
+// refuse returns a drop, with a reason that shows whether the packet's sender will be notified (Notified) or not
+// (BufferFull).
 func (g *Program) refuse(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if g.causesNack(env, p) && g.whySilent(env.Now(), p.Proto, g.key(p)) == "" && g.mayNotify(env, p) {
 		return dataplane.Drop(dataplane.Notified)
@@ -478,8 +483,9 @@ func (g *Program) refuse(env *dataplane.Env, p *packet.Packet) dataplane.Verdict
 // maxEvicted limits the packets that one packet can evict: 9000 bytes against 64.
 const maxEvicted = 144
 
-// reclaim evicts packets of classes above their entitlement until a frame of class c fits into all memory of port x. It
-// returns the memory that still lacks room, or nil. Each evicted packet causes a NACK (OnDrop).
+// reclaim evicts packets of classes above their entitlement, at most maxEvicted, until a frame of class c with size
+// bytes fits into all memory of port x. lacking is the memory that has no room for it. It returns the memory that still
+// lacks room, or nil. Each evicted packet causes a NACK (OnDrop). It must not run with one queue.
 func (g *Program) reclaim(env *dataplane.Env, x *port, lacking *Memory, c Class, size int32) *Memory {
 	flooded := g.isFlood(env, x)
 	for range maxEvicted {
@@ -513,7 +519,8 @@ func (g *Program) reclaim(env *dataplane.Env, x *port, lacking *Memory, c Class,
 	return lacking
 }
 
-// longestQueue returns the longest queue of a class at port x or, in a pool, at all ports; false if all are empty.
+// longestQueue returns the queue with the most bytes of class c at port x or, if m is a pool, at all ports; false if
+// all are empty. It omits ports with one queue.
 func (g *Program) longestQueue(env *dataplane.Env, x *port, m *Memory, c Class) (at packet.PortID, q tm.QueueID,
 	ok bool) {
 	first, last := int(x.out), int(x.out)
@@ -539,7 +546,7 @@ func (g *Program) longestQueue(env *dataplane.Env, x *port, m *Memory, c Class) 
 	return at, q, most > 0
 }
 
-// Book counts a packet that has entered its queue.
+// Book counts a packet that has entered its queue in the port's memory and, with change: flowlet, in the flow's slot.
 func (g *Program) Book(env *dataplane.Env, p *packet.Packet) {
 	m := &p.Meta
 	x := g.portAt(m.Out)
@@ -555,7 +562,8 @@ func (g *Program) Book(env *dataplane.Env, p *packet.Packet) {
 	}
 }
 
-// Unbook removes a packet that departs or is evicted.
+// Unbook removes a packet that departs or is evicted from the port's memory. A departing packet also gives NACKs back
+// to its flow (creditDeparture).
 func (g *Program) Unbook(env *dataplane.Env, p *packet.Packet) {
 	m := &p.Meta
 	x := g.portAt(m.Out)

@@ -221,7 +221,8 @@ func Scheme() dataplane.Scheme {
 		New)
 }
 
-// resolve returns the configuration that follows from the options.
+// resolve returns the configuration that follows from the options, which must have their d (setDurations). Its field
+// Sketch has no seed yet.
 func (o *Options) resolve() Config {
 	c := o.Config
 	c.Sketch.Width, c.Sketch.Depth = Dimensions(o.Epsilon, o.Delta)

@@ -142,7 +142,7 @@ func (s *Sketch) Key(p *packet.Packet) uint64 {
 	return upper>>32<<32 | lower>>32
 }
 
-// reverseKey returns the key of the opposite flow.
+// reverseKey returns the key that packets of the opposite direction of p's flow have.
 func (s *Sketch) reverseKey(p *packet.Packet) uint64 {
 	n := &s.keySeeds
 	src, dst, ports, proto := uint64(p.Dst), uint64(p.Src), uint64(p.DstPort)<<16|uint64(p.SrcPort), uint64(p.Proto)
@@ -159,10 +159,10 @@ func (s *Sketch) isLive(now unit.Time) bool {
 // Bytes returns the memory of the counters, which does not depend on the number of flows.
 func (s *Sketch) Bytes() int { return 2 * (16*len(s.cells) + 8*s.config.Windows) }
 
-// EstimateFlows estimates the number of flows in the last n windows by linear counting (Whang, Vander-Zanden, Taylor,
-// TODS 15(2), 1990): if z of a row's w cells are 0 in all windows, w·ln(w/z) flows were counted. It uses the union of
-// the windows, since most of many flows that share a port send less than once in a window. The estimate is at most w·ln
-// w, with no cell at 0.
+// EstimateFlows estimates the number of flows in the last n windows, up to the last call of Count or Estimate, by
+// linear counting (Whang, Vander-Zanden, Taylor, TODS 15(2), 1990): if z of a row's w cells are 0 in all windows,
+// w·ln(w/z) flows were counted. It uses the union of the windows, since most of many flows that share a port send less
+// than once in a window. The estimate is at most w·ln w, with no cell at 0.
 func (s *Sketch) EstimateFlows() float64 {
 	union := uint32(0)
 	for _, n := range s.latest[:s.config.Windows] {
@@ -221,7 +221,8 @@ func (s *Sketch) roll(now unit.Time) {
 	}
 }
 
-// refresh clears the counts of a cell that are older than n windows, or of windows in which it was not accessed.
+// refresh clears the counts of a cell that are older than n windows, or of windows in which it was not accessed, and
+// sets the cell's stamp to the current window.
 //
 //go:noinline
 func (s *Sketch) refresh(cell []quad) {
@@ -236,8 +237,8 @@ func (s *Sketch) refresh(cell []quad) {
 	}
 }
 
-// Count counts a packet of a flow that arrives at now and returns the estimate for the flow. A time before the last
-// call's counts in the current window. The result is valid until the next call.
+// Count counts a packet of a flow with size bytes that arrives at now and returns the estimate for the flow. A time
+// before the last call's counts in the current window. The result is valid until the next call of Count or Estimate.
 func (s *Sketch) Count(now unit.Time, key uint64, bytes int32) *FlowEstimate {
 	if now-s.start >= s.config.Duration {
 		s.roll(now)
@@ -250,7 +251,8 @@ func (s *Sketch) Count(now unit.Time, key uint64, bytes int32) *FlowEstimate {
 	return s.addAndEstimate(now, key, n)
 }
 
-// Estimate returns the estimate for a flow at now; the result is valid until the next call.
+// Estimate returns the estimate for a flow at now, and counts no packet. The result is valid until the next call of
+// Count or Estimate.
 func (s *Sketch) Estimate(now unit.Time, key uint64) *FlowEstimate {
 	if now-s.start >= s.config.Duration {
 		s.roll(now)
@@ -259,7 +261,8 @@ func (s *Sketch) Estimate(now unit.Time, key uint64) *FlowEstimate {
 }
 
 // addAndEstimate adds n to the flow's counters of the current window and takes each window's minimum over the rows,
-// four windows at a time, which the compiler keeps in registers.
+// four windows at a time, which the compiler keeps in registers. The window must be the one of now (roll), and the
+// total have n already.
 func (s *Sketch) addAndEstimate(now unit.Time, key uint64, n uint32) *FlowEstimate {
 	cells, places := s.cells, s.flowCells[:len(s.rows)]
 	lower, upper, width := key&(1<<32-1), key>>32, uint64(s.config.Width)
@@ -297,7 +300,8 @@ func (s *Sketch) addAndEstimate(now unit.Time, key uint64, n uint32) *FlowEstima
 	return c
 }
 
-// RecordDrop records that the port dropped a packet that was counted at the time counted. It skips expired windows.
+// RecordDrop records that the port dropped, at now, a packet of the given bytes that was counted at the time counted.
+// It skips expired windows.
 func (s *Sketch) RecordDrop(now, counted unit.Time, key uint64, bytes int32) {
 	if now-s.start >= s.config.Duration {
 		s.roll(now)
@@ -330,8 +334,8 @@ func (s *Sketch) RecordDrop(now, counted unit.Time, key uint64, bytes int32) {
 	}
 }
 
-// ForwardedTotals returns c, the result of the last call of Count or Estimate, with totals less the port's drops. It
-// returns nil if the port dropped no packet in these windows.
+// ForwardedTotals returns a copy of c, the result of the last call of Count or Estimate, with totals less the port's
+// drops. It returns nil if the port dropped no packet in these windows. The result is valid until the next call.
 func (s *Sketch) ForwardedTotals(c *FlowEstimate) *FlowEstimate {
 	if s.loss == 0 {
 		return nil
@@ -354,9 +358,9 @@ func (s *Sketch) copyEstimate(c *FlowEstimate) *FlowEstimate {
 	return &s.forwarded
 }
 
-// ForwardedFlow sets, in the result of ForwardedTotals, the flow's traffic without the port's drops; the flow is the
-// one of the last call of Count or Estimate. In each cell this is the difference of two exact sums. So the estimate is
-// as exact as a count-min sketch of forwarded traffic: its error is relative to that, not to arrivals.
+// ForwardedFlow lowers sent.Flow, in the result of ForwardedTotals, to the flow's traffic without the port's drops. The
+// flow is the one of the last call of Count or Estimate. In each cell this is the difference of two exact sums. So the
+// estimate is as exact as a count-min sketch of forwarded traffic: its error is relative to that, not to arrivals.
 func (s *Sketch) ForwardedFlow(sent *FlowEstimate) {
 	for j := range sent.Windows {
 		slot := s.slot - j

@@ -27,13 +27,13 @@ type header struct {
 // headerRoom holds the headers of Ethernet with two tags, PPPoE, IPv6, and TCP with all its options.
 const headerRoom = packet.EthernetHeader + 2*4 + 8 + packet.IPv6Header + packet.TCPHeader + 40
 
-// store copies the headers of p's frame.
+// store copies the headers and the ingress port of p's frame into h, and returns h.
 func (h *header) store(f dataplane.Frames, p *packet.Packet) *header {
 	h.n, h.in = uint8(f.CopyHeader(p, h.bytes[:])), p.Meta.In
 	return h
 }
 
-// copyHeaders returns a packet with the headers of p that a NACK about p needs.
+// copyHeaders returns a new packet with the headers of p that a NACK about p needs. The caller sends it or frees it.
 func (g *Program) copyHeaders(env *dataplane.Env, p *packet.Packet) *packet.Packet {
 	if g.frames == nil {
 		return env.ClonePacket(p, true)
@@ -43,7 +43,7 @@ func (g *Program) copyHeaders(env *dataplane.Env, p *packet.Packet) *packet.Pack
 	return c
 }
 
-// newMessage returns an empty packet for a message to a host.
+// newMessage returns an empty packet for a message to a host. The caller sends it or frees it.
 func (g *Program) newMessage(env *dataplane.Env) *packet.Packet {
 	if g.frames == nil {
 		return env.NewPacket()
@@ -52,7 +52,8 @@ func (g *Program) newMessage(env *dataplane.Env) *packet.Packet {
 }
 
 // sendMessage sends c, a message to a host with a flow that arrives at port in: by the routes or, in a standalone
-// switch, by that port.
+// switch, by that port. There it frees a message without a frame or with an unknown port. c belongs to the caller
+// before, and not after.
 func (g *Program) sendMessage(env *dataplane.Env, c *packet.Packet, in packet.PortID) {
 	if g.frames == nil {
 		env.InjectPacket(c)
@@ -92,7 +93,9 @@ func (o *Options) whyNotStandalone() string {
 
 // Adopt continues after a reload with overloads, repeats and all counts since the start. If windows and sketches are
 // the same, flows' counts continue, too. A port with a changed d, by its rate or buffer, counts its flows from 0;
-// others keep their counts. Queued packets are booked again by the caller.
+// others keep their counts. It takes over the old program's tables themselves, so that program must not run any more.
+// Queued packets are booked again by the caller. kept is empty, and g unchanged, if other is no NCF or has another
+// number of ports.
 func (g *Program) Adopt(_ unit.Time, other dataplane.Program) (kept string, lost []string) {
 	old, ok := other.(*Program)
 	if !ok || len(old.ports) != len(g.ports) {
@@ -206,5 +209,6 @@ func (g *Program) storeHeaders(x *port, o *Origin, p *packet.Packet) {
 	}
 }
 
-// headerOf returns the stored headers of an elephant's frame.
+// headerOf returns the stored headers of elephant o, which must be in the table of a standalone switch. The caller may
+// change them.
 func (t *HeaviestFlows) headerOf(o *Origin) *header { return &t.headers[slices.Index(t.keys, o.Key)] }

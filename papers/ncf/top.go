@@ -31,7 +31,7 @@ type Origin struct {
 	response         response
 }
 
-// StoreHeaders stores the headers of a packet that departs by port out.
+// StoreHeaders stores the headers of a packet that departs by port out. Counts and notices stay.
 func (o *Origin) StoreHeaders(p *packet.Packet, out packet.PortID) {
 	o.Src, o.Dst, o.Flow, o.Hash = p.Src, p.Dst, p.Flow, p.Hash
 	o.SrcPort, o.DstPort, o.Out = p.SrcPort, p.DstPort, out
@@ -87,8 +87,8 @@ func (t *HeaviestFlows) Advance(window uint32) {
 }
 
 // OfferCounts offers a sending flow, with the estimate of a sketch that has as many windows; window is the number of
-// the current one. It returns the flow's entry, old or new, for the caller to store the headers; nil if the flow is not
-// among the heaviest.
+// the current one. A flow with a larger count than the smallest entry replaces it. It returns the flow's entry, old or
+// new, for the caller to store the headers; nil if the flow is not among the heaviest.
 func (t *HeaviestFlows) OfferCounts(window uint32, key uint64, c *FlowEstimate) *Origin {
 	windows, count := min(c.Windows, t.windows), uint64(0)
 	for _, n := range c.Flow[:windows] {
@@ -111,7 +111,8 @@ func (t *HeaviestFlows) OfferCounts(window uint32, key uint64, c *FlowEstimate) 
 	return &t.origins[i]
 }
 
-// findOrAdd returns the index of a flow's entry, making one if its count is large enough, otherwise −1.
+// findOrAdd returns the index of a flow's entry with its new count, making one if the count is large enough, otherwise
+// −1. A new entry has no headers, and replaces the smallest one of a full table.
 func (t *HeaviestFlows) findOrAdd(window uint32, key, count uint64) int {
 	t.Advance(window)
 	full := len(t.keys) == cap(t.keys)
@@ -142,7 +143,8 @@ func (t *HeaviestFlows) findOrAdd(window uint32, key, count uint64) int {
 	return i
 }
 
-// findSmallest returns the entry with the smallest count, the first of several.
+// findSmallest returns the index of the entry with the smallest count, the first of several. It keeps the index in
+// t.smallest until that becomes −1. The table must not be empty.
 func (t *HeaviestFlows) findSmallest() int {
 	if t.smallest < 0 {
 		t.smallest = 0
@@ -162,7 +164,7 @@ func (t *HeaviestFlows) Len() int { return len(t.keys) }
 func (t *HeaviestFlows) At(i int) *Origin { return &t.origins[i] }
 
 // IsFresh reports whether a packet of entry i arrived within the last n windows; window is the number of the current
-// one.
+// one. It expires older counts (Advance).
 func (t *HeaviestFlows) IsFresh(i int, window uint32) bool {
 	t.Advance(window)
 	return window-t.origins[i].LastWindow < uint32(t.windows)

@@ -29,8 +29,9 @@ type response struct {
 	debt         float64 // bytes due for trimming; a packet of that size is trimmed
 }
 
-// judgeResponse judges whether an elephant that gets a NACK in this window has responded to earlier ones. share is its
-// part of the port in bit/s.
+// judgeResponse judges whether an elephant that gets a NACK in this window has responded to earlier ones, and stores
+// the result in o. It has no effect without a whole window since the last judgement. share is its part of the port in
+// bit/s, 0 if unknown, and duration a window's. The counts must be bytes.
 func (t *HeaviestFlows) judgeResponse(o *Origin, window uint32, share float64, duration unit.Time) {
 	i, h := slices.Index(t.keys, o.Key), &o.response
 	if h.isSet && window-h.window < 2 { // no whole window lies between

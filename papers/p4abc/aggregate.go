@@ -74,7 +74,8 @@ type counts struct {
 	dropped uint64 // packets dropped for any reason
 }
 
-// newActivityMeter returns a meter with the given reference rate and a measurement from time 0.
+// newActivityMeter returns a meter with the given reference rate in bit/s, above 0. Its measurement begins at time 0.
+// It has a flow table if the configuration separates flows.
 func (g *aggregates) newActivityMeter(reference unit.Rate) activityMeter {
 	m := activityMeter{Meter: NewMeter(0), reference: reference, flows: newFlowShares(g.flowPlaces)}
 	if g.slots != nil {
@@ -103,7 +104,8 @@ type cachedFlow struct {
 // flowCacheSize is the number of entries of the flow cache, a power of 2.
 const flowCacheSize = 1 << 12
 
-// newAggregates returns the meters of a configuration. It fails if an aggregate's descriptor is invalid.
+// newAggregates returns the meters of a configuration that withUsers has completed. Every key of c.Delays must be an
+// aggregate. It fails if an aggregate's descriptor is invalid.
 func newAggregates(book *packet.Book, c *Config) (aggregates, error) {
 	g := aggregates{book: book, commonAggregate: -1, ownAggregate: make([]int32, book.Len()),
 		reference: c.Reference, belongs: c.UserRule, flowPlaces: c.Flows}
@@ -147,12 +149,14 @@ func (g *aggregates) addAggregate(reference unit.Rate) int32 {
 	return int32(len(g.meters)/directions - 1)
 }
 
-// meterAt returns the meter of an aggregate in a direction.
+// meterAt returns the meter of an aggregate, numbered from 0, in a direction (sends or receives). The pointer is to the
+// meter of the switch until addAggregate makes another one.
 func (g *aggregates) meterAt(aggregate int32, direction int) *activityMeter {
 	return &g.meters[int(aggregate)*directions+direction]
 }
 
-// findMeter returns the meter that counts a packet, by the rule belongs. It may add an aggregate for a new user.
+// findMeter returns the meter that counts a packet, by the rule g.belongs, which must not be ToAuto. A packet with the
+// flag ToUser counts as received by the user in Src. It fills the caches, and may add an aggregate for a new user.
 func (g *aggregates) findMeter(p *packet.Packet) *activityMeter {
 	if p.Meta.Flags&packet.ToUser != 0 { // the world knows the user, and has put it into Src
 		return g.meterAt(g.findAggregate(p, p.Src, true), receives)
@@ -199,7 +203,7 @@ func (g *aggregates) addUser(user packet.Addr) int32 {
 }
 
 // findConfigured returns the aggregate that the configuration names for a user: by a narrow rule, otherwise by the
-// longest prefix with its address; none if neither matches. It caches both results.
+// longest prefix with its address; none (below 0) if neither matches. It caches both results.
 func (g *aggregates) findConfigured(p *packet.Packet, user packet.Addr, userIsReceiver bool) int32 {
 	if g.flows != nil {
 		if k := g.matchNarrow(p, user, userIsReceiver); k >= 0 {
@@ -229,8 +233,8 @@ func (g *aggregates) resolveAddress(p *packet.Packet, a packet.Addr) netip.Addr 
 	return g.book.V4(a)
 }
 
-// matchNarrow returns the aggregate of the first narrow rule that matches a packet, none without one; it fills the
-// cache.
+// matchNarrow returns the aggregate of the first narrow rule that matches a packet, or none (below 0). user is the
+// user's address, Src or Dst of p. It reads and fills the cache, which must not be nil.
 func (g *aggregates) matchNarrow(p *packet.Packet, user packet.Addr, userIsReceiver bool) int32 {
 	is := cachedFlow{p.Src, p.Dst, p.SrcPort, p.DstPort, p.Proto, p.TOS >> 2, p.Version, userIsReceiver, true, 0}
 	x := &g.flows[(p.Hash^uint32(is.dscp)<<5)&(flowCacheSize-1)]
@@ -259,7 +263,8 @@ func (g *aggregates) matchNarrow(p *packet.Packet, user packet.Addr, userIsRecei
 	return is.aggregate
 }
 
-// forgetAddress resets the meters and the cached results of an address number before another address reuses it.
+// forgetAddress makes address number a ready for another address. It clears the cache of all flows and the results for
+// a. If a has an aggregate of its own, that keeps its number, and its meters and counters restart at time 0.
 func (g *aggregates) forgetAddress(a packet.Addr) {
 	for i := range g.aggregateByAddress {
 		g.aggregateByAddress[i][a] = unknown
@@ -308,7 +313,8 @@ func (c Config) withUsers(book *packet.Book) Config {
 	return c
 }
 
-// checkUsers returns the first parameter that needs a missing aggregate, and an error that names what is missing.
+// checkUsers returns the first parameter that needs a missing aggregate, and an error that names what is missing; ""
+// and nil if all are present. c must come from withUsers.
 func (c *Config) checkUsers() (param string, err error) {
 	if c.UserRule == ToNamed && len(c.Aggregates) == 0 {
 		return "user", errors.New("named, and neither aggregates nor users of the file name a user")

@@ -16,7 +16,7 @@ type Average struct {
 	last       unit.Time
 }
 
-// Update adds a sample with a weight, 1 for UTEMA. memory is M.
+// Update adds a sample x with a weight, 1 for UTEMA. memory is M, above 0. now must not precede the last sample.
 func (a *Average) Update(now unit.Time, x, weight float64, memory unit.Time) {
 	d := decay(now-a.last, memory)
 	a.sum = float64(a.sum*d) + float64(x*weight)
@@ -76,7 +76,8 @@ func (t *thresholds) packetWeight(buffer tm.Limit, frame unit.Bytes) product {
 	return productBy(min(float64(frame), base/(packetShare*float64(buffer.Packets))))
 }
 
-// isAbove reports whether a queue is longer than a threshold.
+// isAbove reports whether a queue is longer than a threshold. The queue is Q in its unit. With frame > 0 the threshold
+// counts full frames, rounded down to whole ones; otherwise it is in the unit of Q.
 func (t *thresholds) isAbove(queue int64, threshold float64) bool {
 	if t.frame > 0 {
 		return queue > int64(threshold)*t.frame
@@ -161,7 +162,8 @@ func (a *Program) maxMarkFrom(in packet.PortID) maxActivity {
 	return a.markLimits[in]
 }
 
-// setRate updates a port's limits after an event of an experiment changed its rate. Thresholds stay as they are.
+// setRate updates a port's rate, its limits of activities and its room's byte time after an event of an experiment
+// changed the rate. Thresholds stay as they are. At rate 0 (no rate in bit/s) the byte time stays, too.
 func (a *Program) setRate(out packet.PortID, rate unit.Rate) {
 	q := &a.aqms[out]
 	q.rate, q.maxRate = rate, a.config.maxRateAt(rate)
@@ -174,7 +176,8 @@ func (a *Program) setRate(out packet.PortID, rate unit.Rate) {
 	}
 }
 
-// exceedsThreshold reports whether a queue is longer than T_drop of the current packet (equation (2)).
+// exceedsThreshold reports whether a queue is longer than both Q_min and T_drop of the current packet (equation (2)).
+// The queue is as queueDepth returns it.
 func (a *Program) exceedsThreshold(queue int64, out packet.PortID) bool {
 	if a.integers != nil {
 		return a.integers.exceedsThreshold(queue, out)

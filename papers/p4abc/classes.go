@@ -61,7 +61,8 @@ func (c *Config) bindClasses(p *scheme.Params) {
 	})
 }
 
-// checkQueues returns an error if ports have fewer queues than the configuration needs.
+// checkQueues returns an error if ports have fewer queues than delay classes need. Without a class, one queue is
+// enough.
 func (c *Config) checkQueues(site *dataplane.Site) error {
 	least, what := 1, ""
 	if c.costShift() > 0 {
@@ -97,7 +98,8 @@ func (a *Program) assignClass(p *packet.Packet, m *activityMeter) int {
 	return int(p.Size)
 }
 
-// addDelays sets the delay classes of the configured aggregates.
+// addDelays sets the delay classes of the configured aggregates in both directions. The aggregates of c must be the
+// first ones of g, and every key of c.Delays one of them.
 func (g *aggregates) addDelays(c *Config) {
 	at := users.IndexSets(c.Aggregates)
 	for _, d := range c.Delays {
@@ -107,8 +109,8 @@ func (g *aggregates) addDelays(c *Config) {
 	}
 }
 
-// readMark returns the activity in a packet's mark and sets the packet's class from it. ok is false without a valid
-// mark.
+// readMark returns the activity in a packet's mark, as the bits of a float32; ok is false without a valid mark. If
+// marks have a class (class: mark), it also sets the packet's Meta.Class from it.
 func (a *Program) readMark(p *packet.Packet) (activity uint32, ok bool) {
 	activity, ok = parseMark(p)
 	if ok && a.classed {

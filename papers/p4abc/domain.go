@@ -131,7 +131,8 @@ func isFromEdge(mark uint32) bool {
 	return size <= maxHonestBits
 }
 
-// quantize returns the activity that switches read after this one is written into a mark.
+// quantize returns the activity that switches read after this one is written into a mark: limited to the range of
+// marks, rounded to a float32 and, if marks have a class, without the bits of the class.
 func (h *markRange) quantize(activity float64) float64 {
 	x := math.Float32bits(float32(clampActivity(activity)))
 	if h.classed {
@@ -140,7 +141,8 @@ func (h *markRange) quantize(activity float64) float64 {
 	return float64(math.Float32frombits(x))
 }
 
-// writeMark writes an activity, as the bits of a float32, into a packet's extension. It returns false without room.
+// writeMark writes an activity, as the bits of a float32, into a packet's extension, and adds what the extension grows
+// by to p.Size. Without room it returns false and leaves the packet as it is.
 func writeMark(p *packet.Packet, activity uint32) bool {
 	var m [4]byte
 	binary.BigEndian.PutUint32(m[:], activity)
@@ -152,7 +154,8 @@ func writeMark(p *packet.Packet, activity uint32) bool {
 	return true
 }
 
-// parseMark returns a packet's mark. ok is false if it is missing, has another length, or is out of the range of edges.
+// parseMark returns the activity in a packet's mark, as the bits of a float32 with a class in its last bits, if there
+// is one. ok is false if the mark is missing, has another length, or is out of the range of edges.
 func parseMark(p *packet.Packet) (activity uint32, ok bool) {
 	m, ok := p.Extension(packet.ExtActivity)
 	if !ok || len(m) != 4 {
@@ -162,7 +165,7 @@ func parseMark(p *packet.Packet) (activity uint32, ok bool) {
 	return activity, isFromEdge(activity)
 }
 
-// removeMark removes a packet's mark, if it has one.
+// removeMark removes a packet's mark, if it has one, and subtracts what the extension shrinks by from p.Size.
 func removeMark(p *packet.Packet) {
 	if p.HasHotExtension(packet.ExtActivity) {
 		before := p.ExtensionBytes()
@@ -171,10 +174,10 @@ func removeMark(p *packet.Packet) {
 	}
 }
 
-// measureArrival returns the activity of a packet that a switch did not make. Packets from outside are metered by their
-// aggregate. Packets from inside have a mark. If a frame has no room for it, or a switch there does not know ABC, the
-// packet counts in one aggregate of its ingress port: unmarked frames together get no more than a user. It sets the
-// packet's class, and a.current to the meter.
+// measureArrival returns the activity of a packet that a switch did not make. From inside it is the one in the mark.
+// Packets from outside are metered by their aggregate. Packets from inside without a mark count in one aggregate of
+// their ingress port: unmarked frames together get no more than a user. For a metered packet it also sets Meta.Class,
+// if its aggregate has a class, and a.current. It may add an aggregate.
 func (a *Program) measureArrival(now unit.Time, p *packet.Packet) float64 {
 	if in := int(p.Meta.In); in < len(a.sides) && a.sides[in] == Inside {
 		if x, ok := a.readMark(p); ok {
@@ -201,9 +204,9 @@ func (a *Program) measureArrival(now unit.Time, p *packet.Packet) float64 {
 	return activity
 }
 
-// prepareDeparture writes the mark of a packet about to enter a port's queue, or removes it towards the outside. It
-// drops the packet if the mark makes it too long for the link. Then Meta.User is the length that fits. It lowers the
-// MSS of SYNs. Packets without an IP header pass unchanged.
+// prepareDeparture prepares a packet for the queue of port Meta.Out. Towards the outside it removes the mark. Towards
+// the inside it writes the mark into IP packets of the domain, and lowers the MSS of SYNs. It drops a packet that the
+// mark makes too long for the link; Meta.User is then the length in bytes that fits.
 func (a *Program) prepareDeparture(p *packet.Packet) dataplane.Verdict {
 	if a.sides[p.Meta.Out] == Outside {
 		removeMark(p)
@@ -258,7 +261,8 @@ func mtuLength(p *packet.Packet) (n, front int32) {
 	return n, front
 }
 
-// fitsMTU reports whether an IP packet of n bytes, with a mark, fits the MTU of links inside.
+// fitsMTU reports whether an IP packet fits the MTU of links inside with a mark. n is its length in bytes, which
+// includes the mark only if p has one.
 func fitsMTU(p *packet.Packet, n, mtu int32) bool {
 	if !p.HasHotExtension(packet.ExtActivity) {
 		n += markBytes
@@ -266,8 +270,8 @@ func fitsMTU(p *packet.Packet, n, mtu int32) bool {
 	return n <= mtu
 }
 
-// limitSegments lowers the MSS of a SYN, so that segments have room for the mark (RFC 9293 §3.7.1: the MSS excludes the
-// fixed headers of IP and TCP).
+// limitSegments lowers the MSS of a SYN, so that segments within mtu, in bytes, have room for the mark. Packets without
+// an MSS stay as they are (RFC 9293 §3.7.1: the MSS excludes the fixed headers of IP and TCP).
 func limitSegments(p *packet.Packet, mtu int32) {
 	if p.Proto != packet.ProtoTCP || p.TCP.MSS == 0 {
 		return

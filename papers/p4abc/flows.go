@@ -38,7 +38,8 @@ func newFlowShares(places int) *flowShares {
 	return &flowShares{bits: make([]float64, places)}
 }
 
-// countPacket adds a packet's bits and returns its flow's activity less its aggregate's, which is 0 or below.
+// countPacket adds a packet's bits to its flow's place and returns the flow's activity less its aggregate's, which is 0
+// or below. memory is M_AM. It reads all places.
 func (f *flowShares) countPacket(now unit.Time, p *packet.Packet, bits float64, memory unit.Time) float64 {
 	if now-f.since > maxRebaseMemories*memory {
 		f.rebase(now, memory)
@@ -54,7 +55,8 @@ func (f *flowShares) countPacket(now unit.Time, p *packet.Packet, bits float64, 
 	return math.Log2(min(capped/f.all, 1))
 }
 
-// adoptFrom continues the counts of an old program, decayed with its memory. A table of another size starts empty.
+// adoptFrom continues the counts of an old program, decayed with its memory. Without an old table of the same size, f
+// stays as it is. Both may be nil.
 func (f *flowShares) adoptFrom(now unit.Time, old *flowShares, memory unit.Time) {
 	if f == nil || old == nil || len(f.bits) != len(old.bits) {
 		return
@@ -64,7 +66,7 @@ func (f *flowShares) adoptFrom(now unit.Time, old *flowShares, memory unit.Time)
 	f.rebase(now, memory)
 }
 
-// reset clears the table.
+// reset clears the table, if f is not nil.
 func (f *flowShares) reset() {
 	if f != nil {
 		clear(f.bits)
@@ -72,7 +74,8 @@ func (f *flowShares) reset() {
 	}
 }
 
-// rebase moves since to now, decaying all entries.
+// rebase decays all entries by the time since f.since, with a memory, and sets f.since to now and f.all to their new
+// sum.
 func (f *flowShares) rebase(now, memory unit.Time) {
 	d := decay(now-f.since, memory)
 	f.all, f.since = 0, now

@@ -44,7 +44,8 @@ func NewForger(_ *dataplane.Site, c ForgerConfig) (*Forger, error) { return &For
 // Name returns "forge".
 func (*Forger) Name() string { return "forge" }
 
-// Ingress writes the forged mark into one packet in Every.
+// Ingress writes the forged mark into the first packet and then into one in Every, which changes the packet's size. A
+// packet without room for it stays unmarked. Every packet is accepted.
 func (f *Forger) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if f.remaining--; f.remaining < 0 {
 		f.remaining = f.config.Every - 1

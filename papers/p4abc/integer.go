@@ -42,7 +42,7 @@ const (
 // spanTable is one octave of the table of T.
 type spanTable [1 << spanPlaces]int32
 
-// newSlots computes the slots and tables of a memory.
+// newSlots returns the slots of a memory, with a slot of 1/32 to 1/64 of it, and their tables.
 func newSlots(memory unit.Time) *slots {
 	s := &slots{shift: uint8(bits.Len64(uint64(max(memory>>5, 1))) - 1)}
 	slot := math.Exp2(float64(s.shift))
@@ -62,7 +62,7 @@ func newSlots(memory unit.Time) *slots {
 // slotAt returns the slot of a time.
 func (s *slots) slotAt(now unit.Time) int64 { return int64(now) >> (s.shift & maxShift) }
 
-// decay returns x decayed over n slots, 0 from 2^12 slots on.
+// decay returns x decayed over n ≥ 0 slots, 0 from 2^12 slots on.
 func (s *slots) decay(x uint64, n int64) uint64 {
 	if n >= 1<<decayPlaces {
 		return 0
@@ -106,7 +106,7 @@ func (m *IntegerMeter) advance(slot int64, s *slots) {
 	m.last = slot
 }
 
-// Update counts a packet of size bytes that arrives at now.
+// Update counts a packet of size bytes that arrives at now. A time before the meter's slot counts in that slot.
 func (m *IntegerMeter) Update(now unit.Time, size int, s *slots) {
 	if slot := s.slotAt(now); slot > m.last {
 		m.advance(slot, s)
@@ -142,7 +142,7 @@ type IntegerAverage struct {
 // Value returns A_avg, 0 before the first sample.
 func (a *IntegerAverage) Value() Fixed { return a.base + divideFixed(a.above, a.count) }
 
-// Update adds a sample of weight 1.
+// Update adds a sample of weight 1. A time before the slot of the last sample counts in that slot.
 func (a *IntegerAverage) Update(now unit.Time, x Fixed, s *slots) {
 	if slot := s.slotAt(now); slot > a.last {
 		a.base, a.above = a.Value(), 0
@@ -188,7 +188,8 @@ func (a *IntegerRates) Value() Fixed {
 	return log2Fixed(a.sum) + a.unit - log2Fixed(a.bytes) + sumPlaces<<fractionBits
 }
 
-// Update adds a packet's activity, with its size in bytes as its weight.
+// Update adds a packet's activity x, with its size in bytes, above 0, as its weight. A time before the slot of the last
+// sample counts in that slot.
 func (a *IntegerRates) Update(now unit.Time, x Fixed, size int, s *slots) {
 	if slot := s.slotAt(now); slot > a.last {
 		a.sum, a.bytes = s.decay(a.sum, slot-a.last), s.decay(a.bytes, slot-a.last)
@@ -200,7 +201,7 @@ func (a *IntegerRates) Update(now unit.Time, x Fixed, size int, s *slots) {
 	a.addLevel(x + log2Fixed(uint64(size)))
 }
 
-// addLevel adds 2^level to the sum, and shifts the sum to sumDigits digits.
+// addLevel adds 2^level to the sum. It shifts the sum to sumDigits digits and changes the unit accordingly.
 func (a *IntegerRates) addLevel(level Fixed) {
 	if a.sum == 0 {
 		a.unit = level>>fractionBits<<fractionBits - (sumDigits-2)<<fractionBits
@@ -212,7 +213,8 @@ func (a *IntegerRates) addLevel(level Fixed) {
 	a.rescale(Fixed(bits.Len64(a.sum) - sumDigits))
 }
 
-// rescale multiplies the sum's unit by 2^n; n may be negative.
+// rescale multiplies the sum's unit by 2^n and shifts the sum by as many digits, so that its value stays. n may be
+// negative. For n > 0 the sum is rounded down.
 func (a *IntegerRates) rescale(n Fixed) {
 	a.unit += n << fractionBits
 	if n < 0 {

@@ -27,7 +27,8 @@ type integerAQM struct {
 	rates       IntegerRates   // of bytes
 }
 
-// newIntegers converts the configured thresholds of a's AQMs.
+// newIntegers returns the integer state for the AQMs of a, which must have their thresholds and limits. Averages are
+// empty.
 func newIntegers(c *Config, a *Program) *integers {
 	w := &integers{average: newSlots(c.Average), perPacket: c.PerPacket, ports: make([]integerAQM, len(a.aqms))}
 	for i := range w.ports {
@@ -48,7 +49,8 @@ func (w *integers) exceedsThreshold(queue int64, out packet.PortID) bool {
 		q.isAbove(queue, q.qBase-q.gamma.multiply(min(w.activity, q.maxRate)-w.averageAt(out)))
 }
 
-// isAbove reports whether a queue is longer than a threshold, as thresholds.isAbove.
+// isAbove reports whether a queue is longer than a threshold. With a frame the threshold counts full frames, rounded
+// down to whole ones; otherwise it is in the unit of Q.
 func (q *integerAQM) isAbove(queue int64, threshold Fixed) bool {
 	if len(q.frame) > 0 {
 		return Fixed(queue) > q.frame.multiply(threshold>>fractionBits)
@@ -80,8 +82,9 @@ func (m *activityMeter) measureInteger(now unit.Time, size int, s *slots) Fixed 
 	return m.integer.Activity(now, m.logReference, s)
 }
 
-// measureArrivalInteger is measureArrival in integers. Marks are the same in both arithmetics, so both kinds of
-// switches may be in a domain: the digits of a Fixed fit into a float32, with a step of 2^−16 at most up to 2^8.
+// measureArrivalInteger is measureArrival in integers, with the same effects: it may add an aggregate, and sets
+// Meta.Class and a.current. Marks are the same in both arithmetics, so both kinds of switches may be in a domain. The
+// digits of a Fixed fit into a float32, with a step of 2^−16 at most up to 2^8.
 func (a *Program) measureArrivalInteger(now unit.Time, p *packet.Packet) (activity Fixed) {
 	if in := int(p.Meta.In); in < len(a.sides) && a.sides[in] == Inside {
 		if x, ok := a.readMark(p); ok {
@@ -176,7 +179,7 @@ type pastAverage struct {
 	last   unit.Time
 }
 
-// exportAverage returns A_avg of a port with its weight.
+// exportAverage returns A_avg of a port in floating point, from either arithmetic. It changes no state.
 func (a *Program) exportAverage(port packet.PortID) pastAverage {
 	w := a.integers
 	if w == nil {

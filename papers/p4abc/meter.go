@@ -18,7 +18,7 @@ type Meter struct {
 // NewMeter returns a meter with a measurement from start.
 func NewMeter(start unit.Time) Meter { return Meter{last: start, start: start} }
 
-// Update counts a packet of the given bits that arrives at now.
+// Update counts a packet of the given bits that arrives at now, not before the last packet.
 func (m *Meter) Update(now unit.Time, bits float64, memory unit.Time) {
 	m.bits = float64(m.bits*decay(now-m.last, memory)) + bits
 	m.last = now
@@ -39,7 +39,8 @@ func (m *Meter) weight(now, memory unit.Time) float64 {
 	return memory.Seconds() * -math.Expm1(-(now-m.start).Seconds()/memory.Seconds())
 }
 
-// decay returns exp(−age/memory). An age of 0, as at each packet just counted, skips the exponential.
+// decay returns exp(−age/memory); memory is above 0. An age of 0, as at each packet just counted, skips the
+// exponential.
 func decay(age, memory unit.Time) float64 {
 	if age == 0 {
 		return 1

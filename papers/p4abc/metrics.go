@@ -89,8 +89,8 @@ func containsUser(users []User, u *User) bool {
 	return false
 }
 
-// sampleUser fills samples with a user's values, if metricsPerUser of them fit, and returns their number. An inactive
-// user has counters only.
+// sampleUser fills samples with a user's values and returns their number. It is 0 if there is no room for
+// metricsPerUser of them, or if the book has dropped the user's address. An inactive user has counters only.
 func (a *Program) sampleUser(u *User, samples []dataplane.Sample) (n int) {
 	s := a.labelUser(*u)
 	if len(samples) < metricsPerUser || !s.Prefix.IsValid() && s.Word == "" {
@@ -143,8 +143,8 @@ type User struct {
 	Dropped   uint64  // dropped packets
 }
 
-// ListActiveUsers fills users with the most active ones, the highest activity first, and returns their number. Users
-// without a rate are inactive.
+// ListActiveUsers fills users with the most active ones, the highest activity first, and returns their number. A user
+// can be in it twice, for sent and for received traffic. It omits users with meters that have counted no packet.
 func (a *Program) ListActiveUsers(now unit.Time, users []User) (n int) {
 	one := func(u User, m *activityMeter) {
 		if m.bits == 0 && m.integer.sum == 0 || len(users) == 0 {

@@ -98,9 +98,9 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 // Name returns "abc".
 func (a *Program) Name() string { return "abc" }
 
-// Ingress measures a packet's activity or reads its mark (P4-ABC §3.2, §5.2: the first table). Packets made by switches
-// are outside the domain and have no activity. A frame counts each time it passes the meter, so programs that
-// recirculate must precede this one.
+// Ingress measures a packet's activity or reads its mark (P4-ABC §3.2, §5.2: the first table). It keeps the result for
+// Admit and Book, may set Meta.Class, and accepts every packet. Packets made by switches are outside the domain and
+// have no activity. A frame counts each time it passes the meter, so programs that recirculate must precede this one.
 func (a *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	a.activity, a.current, a.hand = math.NaN(), nil, p
 	if p.Meta.Flags&packet.Internal != 0 {
@@ -114,8 +114,10 @@ func (a *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	return dataplane.Accept
 }
 
-// Admit runs the activity AQM (P4-ABC §3.3, §5.2: the second table). The port is known here, so a packet's mark is
-// written or removed before the packet counts in that port's queue.
+// Admit runs the activity AQM (P4-ABC §3.3, §5.2: the second table). It drops a packet of the domain if the queue of
+// port Meta.Out is longer than T_drop. Otherwise it writes or removes the mark, which changes p.Size before the packet
+// counts in that queue, and drops a packet that the mark makes too long (prepareDeparture). It also updates the port's
+// room, and its limits after a change of the port's rate.
 func (a *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
 	port, q := env.Port(m.Out), &a.aqms[m.Out]
@@ -131,8 +133,8 @@ func (a *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 	return a.prepareDeparture(p)
 }
 
-// Book counts an accepted packet. The average covers only accepted packets of the domain (P4-ABC §3.3); the prototype's
-// register grows by one for any packet (P4-ABC §5.2).
+// Book counts an accepted packet in its user's bytes, in the port's register and in A_avg. The average covers only
+// accepted packets of the domain (P4-ABC §3.3); the prototype's register grows by one for any packet (P4-ABC §5.2).
 func (a *Program) Book(env *dataplane.Env, p *packet.Packet) {
 	m := &p.Meta
 	a.aqms[m.Out].register++

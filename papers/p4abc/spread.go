@@ -17,7 +17,7 @@ type spread struct {
 	random unit.Random
 }
 
-// newSpread returns a spread over the upper share of rates.
+// newSpread returns a spread over the upper share of rates; share is above 0 and at most 1.
 func newSpread(share float64, r unit.Random) *spread {
 	return &spread{share: share, part: newPortion(-math.Log2(share)), random: r}
 }

@@ -85,9 +85,10 @@ func (k *ControlPlane) Group(m Metric, port packet.PortID) int {
 func (k *ControlPlane) LostEvents() uint64 { return k.lost }
 
 // Reconfigure processes an event (algorithm 4, lines 6 to 18). An increase moves the port one group further from the
-// highest priority, a decrease one group nearer, within the existing groups; with ByRange the value alone decides. Data
-// planes can have more events than tables accept writes (docs/papers/p4te.md#events-and-writes), so an event that finds
-// Queue others waiting is lost and changes no group. The returned writes are valid until the next call.
+// highest priority, a decrease one group nearer, within the existing groups; with ByRange the value alone decides. An
+// event of a port that does not lead upward has no effect. Data planes can have more events than tables accept writes
+// (docs/papers/p4te.md#events-and-writes), so an event that finds Queue others waiting is lost and changes no group.
+// The returned writes are valid until the next call.
 func (k *ControlPlane) Reconfigure(now unit.Time, e Event) []Write {
 	k.writes = k.writes[:0]
 	old := k.group[e.Metric][e.Port]
@@ -115,7 +116,7 @@ func (k *ControlPlane) Reconfigure(now unit.Time, e Event) []Write {
 	return k.writes
 }
 
-// moveGroup moves a port to another group of a metric, by two writes if its link is up.
+// moveGroup moves a port to another group of a metric. If the port's link is up, it appends two writes to k.writes.
 func (k *ControlPlane) moveGroup(now unit.Time, m Metric, port packet.PortID, group int) {
 	old := k.group[m][port]
 	k.work.leaveGroup(now, m, port, old)
@@ -140,7 +141,8 @@ func (k *ControlPlane) RestPort(now unit.Time, port packet.PortID) []Write {
 }
 
 // SetLinkDown takes a port out of its groups when its link goes down, and returns it to them when the link is up again
-// (P4TE §6.5: "the operator can simply remove the link"). The returned writes are valid until the next call.
+// (P4TE §6.5: "the operator can simply remove the link"). Without a change, or for a port that does not lead upward, it
+// returns nil. The returned writes are valid until the next call.
 func (k *ControlPlane) SetLinkDown(now unit.Time, port packet.PortID, down bool) []Write {
 	k.writes = k.writes[:0]
 	if k.group[0][port] < 0 || k.down[port] == down {

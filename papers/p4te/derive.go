@@ -63,7 +63,8 @@ func (o *Options) bindDeltas(p *scheme.Params) {
 	long("burst", &o.Burst)
 }
 
-// classesByDSCP returns the traffic class of each DSCP.
+// classesByDSCP returns the traffic class of each DSCP. Without Classes it is the paper's: low delay for TOS 0x10, high
+// throughput for TOS 0x08, and Other for the rest.
 func (o *Options) classesByDSCP() (all [64]Class) {
 	if len(o.Classes) == 0 {
 		all[0x10>>2], all[0x08>>2] = LowDelay, HighThroughput
@@ -74,7 +75,8 @@ func (o *Options) classesByDSCP() (all [64]Class) {
 	return all
 }
 
-// configAt returns the configuration that follows from the options at a switch.
+// configAt returns the configuration of a switch. Options that are 0 follow from the switch's lines and from the round
+// trip, which is the topology's (place.Trip) if RoundTrip is 0. o stays as it is.
 func (o *Options) configAt(site *dataplane.Site, place *dataplane.TreePosition) Config {
 	c := o.Config
 	if c.Rate.Decision == DecideFit {
@@ -131,7 +133,8 @@ func (c *Config) setTimes(derives bool, trip unit.Time, host unit.Rate) {
 	}
 }
 
-// setPortValues sets Δ of the depth and the ranges of each port; derives as in setTimes.
+// setPortValues appends to c, for each port, Δ of the depth and the largest value of each metric's range. c must have
+// its times (setTimes) and no such values yet. derives is as in setTimes.
 func (o *Options) setPortValues(c *Config, site *dataplane.Site, derives bool) {
 	frame := int64(site.MaxFrame)
 	if frame == 0 {

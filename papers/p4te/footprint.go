@@ -60,7 +60,7 @@ func (f *footprint) addClasses() {
 		Key: dataplane.IndexBits(class), Action: dataplane.IndexBits(int(ClassCount))})
 }
 
-// addIngressMonitoring adds algorithm 2.
+// addIngressMonitoring adds the stages of algorithm 2 (delays and the safe rate) at ingress, by the switch's tier.
 func (f *footprint) addIngressMonitoring() {
 	t := f.t
 	if t.place.Tier > 1 { // algorithm 2 uses the difference itself

@@ -104,8 +104,8 @@ func (h *Header) ReadFrom(p *packet.Packet) bool {
 	return true
 }
 
-// restamp replaces T^Source in the header of p and returns the old one. ok is false if the header is missing or
-// damaged.
+// restamp replaces T^Source in the header of p by source, and returns the old one. ok is false if the header is missing
+// or damaged; then p stays as it is.
 func restamp(p *packet.Packet, source uint64) (old uint64, ok bool) {
 	if !p.HasHotExtension(HeaderKind) {
 		return 0, false
@@ -136,8 +136,8 @@ func stampOf(reading unit.Time) uint64 {
 // than 39 hours apart.
 func stampDifference(a, b uint64) unit.Time { return unit.Time(int64(b-a)<<16>>16) * unit.Nanosecond }
 
-// putFeedback writes at most two events into p: one byte each for metric and change, two for the port, eight for the
-// value. It returns false without room.
+// putFeedback writes at most two events into p without changing p's Size: one byte each for metric and change, two for
+// the port, eight for the value. It returns false without room.
 func putFeedback(p *packet.Packet, events []Event) bool {
 	var room [2 * 12]byte
 	b := room[:0]

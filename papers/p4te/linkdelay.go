@@ -31,9 +31,9 @@ type minDelay struct {
 // NewLinkDelay returns the registers for this number of ports.
 func NewLinkDelay(ports int) *LinkDelay { return &LinkDelay{make([]minDelay, ports)} }
 
-// Measure returns the queueing delay of a packet that arrives at a port, in whole ns. The packet was at the last
-// switch's ingress when that switch's clock showed source, and arrives when this switch's clock shows arrival. A port's
-// first packet has a delay of 0.
+// Measure returns the queueing delay of a packet that arrives at a port, in whole ns, and updates the port's minimum.
+// The packet was at the last switch's ingress when that switch's clock showed source, and arrives when this switch's
+// clock shows arrival (stampOf). A port's first packet has a delay of 0.
 func (l *LinkDelay) Measure(now unit.Time, port packet.PortID, source, arrival uint64) unit.Time {
 	m, difference := &l.ports[port], arrival-source
 	if m.isSet {

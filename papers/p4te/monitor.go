@@ -50,7 +50,8 @@ func NewGradient(delta []int64) *Gradient {
 	return &Gradient{make([]int64, len(delta)), delta}
 }
 
-// Observe compares a packet's value at a port with the last event, and returns the change, if it is an event.
+// Observe compares a packet's value at a port with the port's last event. If the value is an event, it becomes the last
+// one, and Observe returns its direction; otherwise it returns Unchanged.
 func (g *Gradient) Observe(port packet.PortID, value int64) Change {
 	old, delta := &g.old[port], g.delta[port]
 	switch {
@@ -143,8 +144,9 @@ type SafeRates struct {
 	threeColours [][ClassCount]*dataplane.TrTCM // if not empty, replaces meters
 }
 
-// NewSafeRates returns meters of shares of the ports' rates, with bursts as in NewColours. If peak is above 0, it is
-// the share for their PIR.
+// NewSafeRates returns meters of shares of the ports' rates, with bursts as in NewColours. With peak 0 they have two
+// colours. Otherwise they have three, and their PIR is peak as a share of the port's rate, or the class's own share if
+// that is larger.
 func NewSafeRates(lines []dataplane.Line, share [ClassCount]float64, peak float64, burst unit.Time,
 	maxFrame int32) *SafeRates {
 	s := &SafeRates{}
@@ -168,8 +170,8 @@ func NewSafeRates(lines []dataplane.Line, share [ClassCount]float64, peak float6
 	return s
 }
 
-// Observe meters a packet of size bytes and a class that arrived at a port, and returns its colour. Packets from ports
-// without meters are green.
+// Observe meters a packet of size bytes and a class that arrived at a port, and returns its colour. Class Other, and
+// packets from ports without meters, are green.
 func (s *SafeRates) Observe(now unit.Time, port packet.PortID, class Class, size int32) dataplane.Colour {
 	switch {
 	case class == Other || int(port) >= len(s.meters)+len(s.threeColours):

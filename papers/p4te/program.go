@@ -152,8 +152,10 @@ func (t *Program) Counts() PacketCounters {
 	return c
 }
 
-// Ingress monitors the link by which a packet arrived (algorithm 2) and selects its port (algorithm 3). It decrements
-// the hop limit, consumes feedback, and adds the header to packets of hosts.
+// Ingress monitors the link by which a packet arrived (algorithm 2), and selects its port, Meta.Out (algorithm 3). It
+// consumes feedback, decrements the hop limit, stores the class's colour in Meta.Mark, and replaces T^Source in the
+// header. At a leaf it replaces a host's own header, updates the register of flows, may lower windows towards hosts,
+// and may consume fake ACKs. It drops packets without hops or without a route.
 func (t *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
 	if p.Kind == packet.Probe && t.receiveFeedback(env, p) {
@@ -206,8 +208,9 @@ func (t *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	return dataplane.Accept
 }
 
-// addHeader adds the header to a packet from a host, if links are monitored. A packet that stays at the leaf needs it
-// only for its rate; then it is inside the switch only, and its bytes do not count.
+// addHeader adds the header to a packet from a host, if links are monitored, and records the packet in the register of
+// flows. p.Size grows by the header. A packet that stays at the leaf needs the header only for its rate; then it is
+// inside the switch only, and p.Size stays.
 func (t *Program) addHeader(now unit.Time, p *packet.Packet, stays bool) {
 	if !t.config.Monitor {
 		return
@@ -227,7 +230,8 @@ func (t *Program) addHeader(now unit.Time, p *packet.Packet, stays bool) {
 	p.Size += p.ExtensionBytes() - before
 }
 
-// removeHeader removes the header from a packet to a host.
+// removeHeader removes the header from a packet to a host. p.Size shrinks by it, unless the packet came from a host of
+// this leaf: then the header was never on a link.
 func (t *Program) removeHeader(p *packet.Packet) {
 	before := p.ExtensionBytes()
 	p.RemoveExtension(HeaderKind)
@@ -236,8 +240,9 @@ func (t *Program) removeHeader(p *packet.Packet) {
 	}
 }
 
-// receiveFeedback processes a feedback packet: a neighbour's, or a copy of this switch's own that returns from the
-// recirculation port. It returns false if p has no valid feedback.
+// receiveFeedback processes a feedback packet. A neighbour's goes to the control plane or, about a lost leaf, to the
+// reachability state. A copy of this switch's own, from the recirculation port, updates the ports' colours at ingress.
+// It returns false, without an effect, if p has no valid feedback.
 func (t *Program) receiveFeedback(env *dataplane.Env, p *packet.Packet) bool {
 	in := p.Meta.In
 	var events [2]Event
@@ -262,7 +267,7 @@ func (t *Program) receiveFeedback(env *dataplane.Env, p *packet.Packet) bool {
 }
 
 // notifyNeighbour sends an event back over the link by which a packet arrived, in a separate packet made of the data
-// packet's headers (P4TE §4.6).
+// packet's headers (P4TE §4.6). Without room for the event it sends no packet.
 func (t *Program) notifyNeighbour(env *dataplane.Env, p *packet.Packet, in packet.PortID, e Event) {
 	f := t.cloneHeaders(env, p)
 	if !putFeedback(f, []Event{e}) {
@@ -286,7 +291,8 @@ func (t *Program) setSize(f *packet.Packet, transport int32) {
 	f.Size = t.framing.FrameBytes(headers, 0, false) + f.ExtensionBytes() // as the framing counts it
 }
 
-// cloneHeaders returns a message made of a copy of a packet's headers.
+// cloneHeaders returns a new message (packet.Probe) made of a copy of a packet's headers, without extensions. The
+// caller sends it or frees it.
 func (t *Program) cloneHeaders(env *dataplane.Env, p *packet.Packet) *packet.Packet {
 	f := env.ClonePacket(p, true)
 	f.Meta.Flags &^= packet.Trimmed
@@ -298,7 +304,8 @@ func (t *Program) cloneHeaders(env *dataplane.Env, p *packet.Packet) *packet.Pac
 	return f
 }
 
-// reportEvent passes an event to the control plane, which schedules writes.
+// reportEvent counts an event as a report to the control plane and, with path control, schedules the writes that
+// follow.
 func (t *Program) reportEvent(env *dataplane.Env, e Event) {
 	t.counts.ToControl++
 	if !t.config.Paths {
@@ -307,7 +314,8 @@ func (t *Program) reportEvent(env *dataplane.Env, e Event) {
 	t.scheduleWrites(env, t.control.Reconfigure(env.Now(), e))
 }
 
-// scheduleWrites queues writes and requests a tick for the first one.
+// scheduleWrites appends writes, ascending by time and not before those already scheduled, and requests a tick for the
+// first one that is due.
 func (t *Program) scheduleWrites(env *dataplane.Env, writes []Write) {
 	if len(writes) == 0 {
 		return
@@ -316,7 +324,8 @@ func (t *Program) scheduleWrites(env *dataplane.Env, writes []Write) {
 	env.TickAt(t, t.writes[t.written].At)
 }
 
-// Tick applies due writes, checks the links and ages ports. It returns the time of the next tick.
+// Tick applies due writes. When its time has come, it also checks the links, notifies neighbours of lost leaves, and
+// ages ports. It returns the time of the next tick, or unit.Never.
 func (t *Program) Tick(env *dataplane.Env) unit.Time {
 	now := env.Now()
 	for t.written < len(t.writes) && t.writes[t.written].At <= now {
@@ -358,7 +367,8 @@ func (t *Program) Tick(env *dataplane.Env) unit.Time {
 // Idle returns true: ticks change the paths of packets, and cause no packets.
 func (t *Program) Idle() bool { return true }
 
-// selectPath returns the upward port of a packet (algorithm 3); false without upward ports.
+// selectPath returns the upward port of a packet (algorithm 3); false without upward ports. With path control it begins
+// a flowlet for a packet of a class that continues no flowlet.
 func (t *Program) selectPath(now unit.Time, p *packet.Packet, class Class) (packet.PortID, bool) {
 	if len(t.place.Up) == 0 {
 		return 0, false
@@ -407,8 +417,8 @@ func (t *Program) selectPort(m Metric, hash uint32) packet.PortID {
 	return t.place.Up[uint64(hash)*uint64(len(t.place.Up))>>32]
 }
 
-// Egress monitors the link by which a packet departs (algorithm 1) and adapts the flow's rate (P4TE §6.4). It removes
-// the header from packets to hosts.
+// Egress monitors the link by which a packet departs (algorithm 1) and adapts the flow's rate (P4TE §6.4), which may
+// mark the packet. It removes the header from packets to hosts.
 func (t *Program) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	now, out := env.Now(), p.Meta.Out
 	if t.config.Monitor && p.Kind != packet.Probe {
@@ -427,8 +437,9 @@ func (t *Program) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict
 	return dataplane.Accept
 }
 
-// monitorPort reports the events of an upward port: one feedback packet for both metrics to the control plane and, if
-// the utilisation has changed, a copy to the ingress registers.
+// monitorPort reports the events of an upward port: its depth's, which it observes, and changed, the utilisation's. One
+// feedback packet for both metrics goes to the control plane; with path control that schedules table writes. If the
+// utilisation has changed, a copy goes to the ingress registers by recirculation. It counts both packets.
 func (t *Program) monitorPort(env *dataplane.Env, p *packet.Packet, out packet.PortID, colour dataplane.Colour,
 	changed Change) {
 	var events [2]Event

@@ -114,8 +114,8 @@ func newRater(t *Program, c RateConfig) *rater {
 	return r
 }
 
-// findCell returns a flow's cell by its hash in the direction of data; nil if it has no cell. Only leaves have cells
-// and may call it.
+// findCell returns a flow's cell by its hash in the direction of data; nil if the flow has no cell. Only leaves have
+// cells and may call it. The cell stays in the register: the caller may change it.
 func (r *rater) findCell(hash uint32) *flowCell {
 	c := &r.flows[dataplane.MixHash(hash)&r.mask]
 	if !c.used || c.tag != hash {
@@ -124,7 +124,8 @@ func (r *rater) findCell(hash uint32) *flowCell {
 	return c
 }
 
-// openCell assigns a flow's cell to it, replacing another flow. Only leaves may call it.
+// openCell empties a flow's cell and assigns it to the flow, replacing another one and its limit. Only leaves may call
+// it.
 func (r *rater) openCell(hash uint32) *flowCell {
 	c := &r.flows[dataplane.MixHash(hash)&r.mask]
 	r.removeLimit(c)
@@ -140,8 +141,9 @@ func (r *rater) removeLimit(c *flowCell) {
 	}
 }
 
-// recordFromHost records a packet from a host, and fills its header for the switches on the way. A SYN opens the flow's
-// cell, a FIN or RST frees it. Before the first acknowledgement h stays without a rate.
+// recordFromHost records a packet from a host in its flow's cell, and fills h for the switches on the way. A SYN opens
+// the flow's cell, a FIN or RST frees it. Before the first acknowledgement h stays without a rate. A flow with a limit
+// that has sent 2B bytes without a fake ACK gets a higher limit.
 func (r *rater) recordFromHost(p *packet.Packet, h *Header) {
 	if p.Proto != packet.ProtoTCP {
 		return
@@ -191,8 +193,9 @@ func (r *rater) recordFromHost(p *packet.Packet, h *Header) {
 	h.Allowed = int32(seq-c.lastChange) >= int32(r.config.Bytes)
 }
 
-// recordToHost records an acknowledgement to a host, or the change of rate that a fake ACK announces. With Enforced it
-// lowers windows, and consumes fake ACKs. h is the packet's header; nil: no header.
+// recordToHost records an acknowledgement to a host, or the change of rate that a fake ACK announces. A SYN opens the
+// cell of the opposite direction. Where the flow has a limit, it lowers the window in p. It consumes fake ACKs that the
+// host must not receive, and accepts all other packets. h is the packet's header; nil: no header.
 func (r *rater) recordToHost(env *dataplane.Env, p *packet.Packet, h *Header) dataplane.Verdict {
 	if p.Proto != packet.ProtoTCP {
 		return dataplane.Accept
@@ -238,8 +241,9 @@ func scaleOf(t *packet.Segment) uint8 {
 	return min(t.Scale, 14)
 }
 
-// receiveFake records a fake ACK for a packet at sequence number h.Ack; c may be nil. It consumes the fake ACK unless
-// the sender is to receive it.
+// receiveFake records a fake ACK for a packet at sequence number h.Ack: the flow's last change and, with Enforced, its
+// limit. c may be nil. A repeated one, within B bytes of the last change, is counted, and without Repeats has no other
+// effect. It returns Consume unless the sender is to receive the fake ACK.
 func (r *rater) receiveFake(c *flowCell, h *Header) dataplane.Verdict {
 	if c != nil {
 		c.quietFrom = c.nextByte
@@ -262,7 +266,8 @@ func (r *rater) receiveFake(c *flowCell, h *Header) dataplane.Verdict {
 	return dataplane.Accept
 }
 
-// limitWindow lowers the window of an acknowledgement to the flow's limit. A SYN's window is not scaled, and is kept.
+// limitWindow lowers the window of an acknowledgement t to the flow's limit, and counts that. A SYN's window is not
+// scaled, and is kept. Without a limit or a known scale it has no effect.
 func (r *rater) limitWindow(c *flowCell, t *packet.Segment) {
 	if c.limit == 0 || t.Flags&packet.SYN != 0 || c.scale > 14 {
 		return
@@ -301,7 +306,8 @@ func (r *rater) changeLimit(c *flowCell, lower bool) {
 	}
 }
 
-// windowChange returns the change of a window of x: x/2^shift, rounded to whole units.
+// windowChange returns by what a window of x changes: x/2^shift, rounded down. With RoundUp it is at least unit, the
+// value of one step of the window field.
 func (r *rater) windowChange(x int64, shift int, unit int64) int64 {
 	d := x >> shift
 	if r.config.RoundUp && d < unit {
@@ -323,8 +329,10 @@ func (r *rater) changedWindow(window uint16, lower bool) uint16 {
 	}
 }
 
-// adaptRate changes a flow's rate by a fake ACK (P4TE §6.4.1) if its class exceeds the safe rate at the ingress port:
-// down if the egress port is over-utilised, otherwise up. It marks the packet's header for the switches that follow.
+// adaptRate changes a flow's rate by a fake ACK, which it recirculates (P4TE §6.4.1), if its class exceeds the safe
+// rate at the ingress port: down if the egress port is over-utilised, otherwise up. Other decisions: Decision. It
+// counts the change, sets Applied in the packet's header for the switches that follow, and with Mark sets CE in an
+// ECN-capable packet if its flow is to slow down. egress is the colour of the port.
 func (r *rater) adaptRate(env *dataplane.Env, p *packet.Packet, egress dataplane.Colour) {
 	if p.Payload == 0 || p.Proto != packet.ProtoTCP {
 		return
@@ -354,8 +362,8 @@ func (r *rater) adaptRate(env *dataplane.Env, p *packet.Packet, egress dataplane
 }
 
 // decideChange returns whether the rate is to be lowered, and whether it changes at all. It depends on the colour of
-// the class at the ingress port, on the colour of the egress port, and on whether packets wait there. The P4TE code
-// also raises a class within its rate, and lowers only if both are red.
+// the class at the ingress port and on the egress port's colour. Without queued, rates are not lowered; DecideCode does
+// not read it. DecideCode also raises a class within its rate, and lowers only if both colours are red.
 func (r *rater) decideChange(ingress, egress dataplane.Colour, queued bool) (lower, acts bool) {
 	if r.config.Decision == DecideCode {
 		lower = egress == dataplane.Red && ingress == dataplane.Red
@@ -375,7 +383,8 @@ func (t *Program) hasQueue(env *dataplane.Env, out packet.PortID) bool {
 		limit.Packets > 0 && 2*port.Packets() >= limit.Packets || limit.Bytes > 0 && 2*port.Bytes() >= limit.Bytes
 }
 
-// makeFakeACK returns the fake ACK for a packet; false if its header has no room.
+// makeFakeACK returns the fake ACK for packet p with header h, a new packet to p's sender that the caller sends. lower:
+// it lowers the rate. It returns false, and no packet, if the header has no room.
 func (r *rater) makeFakeACK(env *dataplane.Env, p *packet.Packet, h *Header, lower bool) (*packet.Packet, bool) {
 	f := env.ClonePacket(p, true)
 	f.ClearExtensions()

@@ -65,7 +65,7 @@ func (t *Program) isLost(now unit.Time, leaf int) bool {
 }
 
 // reportLostLeaves checks the downward links, and notifies neighbours of lost leaves: the switches below and, for
-// leaves below this switch, those above. A leaf has no neighbours to notify.
+// leaves below this switch, those above. A leaf has no neighbours to notify. t.reachability must not be nil.
 func (t *Program) reportLostLeaves(env *dataplane.Env) {
 	if t.place.Tier == 1 {
 		return
@@ -109,15 +109,16 @@ func (t *Program) sendLostLeaf(env *dataplane.Env, port packet.PortID, leaf int)
 	env.SendPacket(f, port, 0)
 }
 
-// recordLostLeaf stores a neighbour's report.
+// recordLostLeaf stores the report, valid for holdPeriods checks of the links, that port in has no route to leaf
+// e.Value. It ignores unknown leaves, and all reports if this switch does not report failures.
 func (t *Program) recordLostLeaf(now unit.Time, in packet.PortID, e Event) {
 	if t.reachability != nil && e.Value >= 0 && e.Value < int64(len(t.reachability.portDown)) {
 		t.reachability.barredUntil[in][e.Value] = now + holdPeriods*t.config.LinkCheckInterval
 	}
 }
 
-// avoidLostLeaf returns the upward port of a packet: the selected one or, if it has no route to the leaf, another one
-// by the flow's hash. Without any route it returns the selected port.
+// avoidLostLeaf returns the upward port of a packet: port or, if that has no route to the packet's leaf, another one by
+// the flow's hash. Without any route it returns port. t.reachability must not be nil.
 func (t *Program) avoidLostLeaf(now unit.Time, p *packet.Packet, port packet.PortID) packet.PortID {
 	if int(p.Dst) >= len(t.place.Leaf) || t.place.Leaf[p.Dst] < 0 {
 		return port

@@ -160,7 +160,7 @@ var (
 	classWords = []string{"low_delay", "high_throughput", "other"}
 )
 
-// parseTOS reads a TOS byte, decimal or hexadecimal.
+// parseTOS reads a TOS byte, 0 to 255, decimal, or hexadecimal with 0x.
 func parseTOS(s string) (uint8, error) {
 	tos, err := strconv.ParseUint(s, 0, 8)
 	if err != nil {

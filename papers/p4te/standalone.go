@@ -109,7 +109,9 @@ func (o *Options) warnLateRate(param string, in *dataplane.Peer, share float64, 
 		"so the rate of traffic from that port never changes", in.To, safe, maxRate).WithPort(in.PortName(), 0)}
 }
 
-// Ingress meters the class of an arriving packet, and lowers the windows of passing acknowledgements.
+// Ingress meters the class of an arriving packet and stores the colour in Meta.Mark. It records the packet in the
+// register of flows, and lowers the windows of passing acknowledgements. It accepts every packet. Packets made by
+// switches are green and not recorded.
 func (a *Standalone) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
 	if m.Mark = uint8(dataplane.Green); m.In == packet.NoPort || m.Flags&packet.Internal != 0 {
@@ -121,14 +123,15 @@ func (a *Standalone) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Ver
 	return a.leaf.rate.recordToHost(env, p, nil)
 }
 
-// Egress meters a departing packet, and changes the flow's rate.
+// Egress meters a departing packet, and changes the flow's rate, which may mark the packet (adaptHere).
 func (a *Standalone) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	colour, _ := a.leaf.colours.Observe(env.Now(), p.Meta.Out, p.Size)
 	a.leaf.rate.adaptHere(p, colour, a.leaf.config.Rate.Decision != DecideQueue || a.leaf.hasQueue(env, p.Meta.Out))
 	return dataplane.Accept
 }
 
-// adaptHere changes the rate of a packet's flow in this leaf's register, as a fake ACK would. queued: packets wait.
+// adaptHere changes the rate of a packet's flow in this leaf's register, as a fake ACK would, and counts the change.
+// With Mark it also sets CE in an ECN-capable packet if its flow is to slow down. queued is as in decideChange.
 func (r *rater) adaptHere(p *packet.Packet, egress dataplane.Colour, queued bool) {
 	lower, acts := r.decideChange(dataplane.Colour(p.Meta.Mark), egress, queued)
 	if !acts || p.Payload == 0 || p.Proto != packet.ProtoTCP || p.Meta.Flags&packet.Internal != 0 {
@@ -150,8 +153,9 @@ func (r *rater) adaptHere(p *packet.Packet, egress dataplane.Colour, queued bool
 	}
 }
 
-// Adopt continues the flows of an old program. Only their SYNs carry the scales of their windows. kept is empty if
-// other is no Standalone, or if its register of flows has another size.
+// Adopt continues the flows and counters of an old program. Only their SYNs carry the scales of their windows. It takes
+// over the old program's register itself, so that program must not run any more. kept is empty if other is no
+// Standalone, or if its register of flows has another size.
 func (a *Standalone) Adopt(_ unit.Time, other dataplane.Program) (kept string, lost []string) {
 	old, ok := other.(*Standalone)
 	if !ok || len(old.leaf.rate.flows) != len(a.leaf.rate.flows) {

@@ -13,7 +13,7 @@ type UpwardTable struct {
 	first  int               // first non-empty group; len(groups): all are empty
 }
 
-// NewUpward returns a table of n groups with all ports in the first.
+// NewUpward returns a table of n ≥ 1 groups with all ports, which must be ascending, in the first.
 func NewUpward(n int, ports []packet.PortID) *UpwardTable {
 	u := &UpwardTable{groups: make([][]packet.PortID, n)}
 	for i := range u.groups {

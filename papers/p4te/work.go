@@ -24,7 +24,7 @@ func (w *work) start(ports, upPorts int, groups *[MetricCount]int) {
 	}
 }
 
-// leaveGroup records that a port leaves a group.
+// leaveGroup adds the time that a port has been in a group to the group's total, as the port leaves it at now.
 func (w *work) leaveGroup(now unit.Time, m Metric, port packet.PortID, group int) {
 	w.spent[m][group] += now - w.since[m][port]
 	w.since[m][port] = now
@@ -56,7 +56,8 @@ func (t *Program) Steering(now unit.Time) dataplane.Steering {
 // metricWords name metrics in groups.
 var metricWords = [MetricCount]string{"delay", "depth", "utilisation"}
 
-// ageIdlePorts returns ports without packets for config.IdleAge to their first groups, and resets their last values.
+// ageIdlePorts returns ports without packets for config.IdleAge to their first groups, by writes that it schedules. It
+// resets their last depth, colour and utilisation.
 func (t *Program) ageIdlePorts(now unit.Time) {
 	for _, p := range t.place.Up {
 		if now-t.departures[p] < t.config.IdleAge {

@@ -50,10 +50,10 @@ type Agent struct {
 // errClosed is the error of calls to a closed agent.
 var errClosed = errors.New("agent: the agent has been closed")
 
-// Start loads programs and attaches them in the calling thread's network namespace, to interfaces and to a cgroup.
-// They act on connections opened afterwards, until Close or the end of the process. A network namespace has at
-// most one agent: the error is ErrRunning if it has one, ErrConfig for a wrong configuration, errUnsupported if the
-// machine lacks a feature, and errGone without an interface.
+// Start loads programs and attaches them in the calling thread's network namespace, to interfaces and to a cgroup. They
+// act on connections opened afterwards, until Close or the end of the process. It may make the kernel load CUBIC. A
+// network namespace has at most one agent: the error is ErrRunning if it has one, ErrConfig for a wrong configuration,
+// errUnsupported if the machine lacks a feature, and errGone without an interface.
 func Start(c Config) (a *Agent, err error) {
 	if err := c.checkFields(); err != nil {
 		return nil, err
@@ -124,8 +124,8 @@ func (a *Agent) loadHPCC(c Config) error {
 	return fmt.Errorf("agent: this machine already runs %d agents; stop one of them", maxAgents)
 }
 
-// loadAs loads the programs under the name a.Controller and registers the congestion control. It fails with EEXIST
-// if the name is taken.
+// loadAs loads the programs under the name a.Controller into a.collection and registers the congestion control. It
+// fails with EEXIST if the name is taken. After an error the caller unloads. cookie is the network namespace's.
 func (a *Agent) loadAs(c Config, cookie uint64) error {
 	spec, err := ebpf.LoadCollectionSpecFromReader(bytes.NewReader(object))
 	if err != nil {
@@ -185,8 +185,8 @@ func (a *Agent) attach(names []string, c *Config, cgroup string) error {
 	return nil
 }
 
-// attachTo attaches the programs to one interface and adds it to a.Interfaces. It fails with ENODEV if it does not
-// exist.
+// attachTo attaches the programs to one interface and adds it to a.Interfaces. It fails with ENODEV if the interface
+// does not exist.
 func (a *Agent) attachTo(name string) error {
 	i, err := a.routes.InterfaceByName(name)
 	if err != nil {
@@ -240,7 +240,7 @@ func (a *Agent) Close() error {
 	return errors.Join(errs...)
 }
 
-// unload detaches and unloads all programs.
+// unload detaches and unloads all programs, and continues after errors.
 func (a *Agent) unload() error {
 	var errs []error
 	for _, l := range slices.Backward(a.links) {
@@ -256,8 +256,9 @@ func (a *Agent) unload() error {
 	return errors.Join(errs...)
 }
 
-// AppendConnections appends the agent's open connections to list and returns it. Connections of HPCC++ come first.
-// NACK counters of a connection that it has appended are added to its entry. After Close the error is errClosed.
+// AppendConnections appends the agent's open connections to list and returns it. Connections of HPCC++ come first. NACK
+// counters of a connection that it has appended are added to its entry. After an error the list may be incomplete.
+// After Close the error is errClosed.
 func (a *Agent) AppendConnections(list []Connection) ([]Connection, error) {
 	if a.collection == nil && a.ncf == nil {
 		return list, errClosed

@@ -19,8 +19,8 @@ var ErrRunning = errors.New("agent: another agent is running")
 // have at most one socket, and disappear with the process.
 const claimName = "@weir-agent"
 
-// claimNamespace takes the calling thread's network namespace for this agent until the listener is closed. If another
-// agent has it, the error is ErrRunning with that process.
+// claimNamespace takes the calling thread's network namespace for this agent until the listener is closed; a goroutine
+// accepts connections meanwhile. If another agent has it, the error is ErrRunning with that process.
 func claimNamespace() (net.Listener, error) {
 	l, err := net.Listen("unix", claimName)
 	if errors.Is(err, unix.EADDRINUSE) {

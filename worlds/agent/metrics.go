@@ -103,7 +103,8 @@ func NewHandler(version string, read func() ([]Connection, error), strays func()
 // Describe sends no description, because the metrics depend on the connections.
 func (c *collector) Describe(chan<- *prometheus.Desc) {}
 
-// Collect sends the current metrics to to, of up to maxShown connections each for NACKs and HPCC++.
+// Collect sends the current metrics, of up to maxShown connections each for NACKs and HPCC++. It calls read and strays;
+// an error of theirs is sent as an invalid metric.
 func (c *collector) Collect(to chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
 		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)

@@ -26,7 +26,8 @@ func (c *Config) CableLinks() (links []int) {
 	return slices.Compact(links)
 }
 
-// followCarrier makes a link follow its cable's carrier instead of events. It removes the link's down and up events.
+// followCarrier makes a link follow its cable's carrier instead of events. It removes the link's down and up events
+// from d, and schedules the next action again.
 func (d *plane) followCarrier(link int) {
 	d.events = slices.DeleteFunc(slices.Clone(d.events), func(e wiring.Event) bool {
 		return e.Link == link &&
@@ -35,7 +36,8 @@ func (d *plane) followCarrier(link int) {
 	d.ScheduleAct(d.nextAct())
 }
 
-// setCarrier makes a link lose its carrier or get it back at the current event time, and records the change.
+// setCarrier makes a link lose its carrier or get it back at the current event time, and records the change in
+// d.carriers and in captures.
 func (d *plane) setCarrier(link int, down bool) {
 	d.ActNow(func(now unit.Time) {
 		e := wiring.Event{At: now - d.config.Lead, Link: link, Down: down}

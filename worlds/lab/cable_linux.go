@@ -21,7 +21,7 @@ type cable struct {
 }
 
 // LayCables creates a cable for each of the links. Setting one of its ends down, for example with ip-link(8), takes the
-// link down. LayCables must precede Start.
+// link down. LayCables must precede Start, which passes the cables to the data plane.
 func (l *Network) LayCables(links []int) error {
 	if len(links) == 0 {
 		return nil
@@ -55,8 +55,8 @@ func (l *Network) LayCables(links []int) error {
 }
 
 // PullCables applies the events of the configuration in real time until the last event or the end of ctx, which is no
-// error. It sets the first end of a link's cable down or up, and changes the limits of hosts at links with a new
-// rate.
+// error. It sets the first end of a link's cable down or up, and changes the limits of hosts at links with a new rate.
+// It blocks meanwhile.
 func (p *DataPlane) PullCables(ctx context.Context, c *Config) error {
 	index := map[int]int{}
 	var conn *rtnl.Conn

@@ -78,7 +78,8 @@ func (x *Capture) byteLimit() int64 {
 	return int64(x.Limit)
 }
 
-// newCapturedSwitch wraps the switch of a node in a capture. All captures of a run share one limit.
+// newCapturedSwitch wraps the switch of a node in a capture. All captures of a run share one limit, which the first
+// call sets. Config.Capture must not be nil.
 func (d *plane) newCapturedSwitch(node int, sw *dataplane.Switch) *capturedSwitch {
 	if d.captureLeft == 0 {
 		d.captureLeft = d.config.Capture.byteLimit()
@@ -116,8 +117,9 @@ type frameFormat struct {
 	framing packet.Framing
 }
 
-// encodeFrame returns the frame of p and its comment. comment and scratch are buffers to append to; the third result
-// is scratch, possibly grown. Without bytes in p it encodes p; a packet that it cannot encode has an empty frame.
+// encodeFrame returns the frame of p and its comment. comment and scratch are buffers to append to, and the results may
+// use their memory; the third result is scratch, possibly grown. Without bytes in p it encodes p; a packet that it
+// cannot encode has an empty frame.
 func (d *frameFormat) encodeFrame(p *packet.Packet, comment, scratch []byte) (data, words, buffer []byte) {
 	data = p.Data
 	add := func(word string) {
@@ -161,7 +163,8 @@ func (t *capturedSwitch) recordFrame(now unit.Time, index int, p *packet.Packet)
 	t.addFrame(now, index, data, words)
 }
 
-// addFrame appends a frame at interface index, with comment words, and counts it as input or output.
+// addFrame appends a frame at interface index, with comment words, and counts it as input or output. A frame for which
+// the limit has no room is not counted, and cuts the capture.
 func (t *captureBuffer) addFrame(now unit.Time, index int, data, words []byte) {
 	inbound := index%interfacesPerPort == inputInterface
 	if t.appendBlock(now, index, inbound, data, words) && inbound {
@@ -183,7 +186,8 @@ func (t *captureBuffer) appendBlock(now unit.Time, index int, inbound bool, data
 	return true
 }
 
-// writeBlock appends a block of n bytes to the last slab, or to a new one.
+// writeBlock appends a block of n bytes (trace.FrameBlockLength) to the last slab, or to a new one. It ignores the
+// limit.
 func (t *captureBuffer) writeBlock(n, index int, now unit.Time, inbound bool, data, words []byte) {
 	k := len(t.slabs) - 1
 	if k < 0 || cap(t.slabs[k])-len(t.slabs[k]) < n {
@@ -203,7 +207,8 @@ const (
 	cutWord     = "cut off"
 )
 
-// recordEvent records a link's event at now at the captured switches where the link ends.
+// recordEvent records a link's event at now at the captured switches where the link ends, unless their captures were
+// cut off.
 func (d *plane) recordEvent(now unit.Time, e *wiring.Event) {
 	words := upWord
 	switch {
@@ -288,7 +293,8 @@ func (d *plane) writeCapture(w io.Writer, end unit.Time) (*CaptureSummary, error
 	return x, err
 }
 
-// endRecord records that the capture is complete up to event time end, or the time at which it was cut off.
+// endRecord appends the end of the record: the capture is complete up to event time end, or up to the time at which it
+// was cut off.
 func (t *captureBuffer) endRecord(end unit.Time) {
 	word := endWord
 	if t.cut != unit.Never {

@@ -70,7 +70,8 @@ func (c *Config) OwnHosts() []bool {
 	return isOwn
 }
 
-// checkConfig returns an error if the configuration is impossible.
+// checkConfig returns an error if the configuration is impossible: times, addresses, framing, MTU, flows or the
+// selection.
 func (c *Config) checkConfig() error {
 	n := c.Wiring.Network
 	switch {

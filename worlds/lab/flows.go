@@ -98,7 +98,8 @@ func newFlowTable(c *Config) (*flowTable, error) {
 	return s, nil
 }
 
-// addFlow enters both directions of a flow with one of its source ports.
+// addFlow enters both directions of a flow with one of its source ports. It fails if another flow has the same key, or
+// if a host lacks an address of the flow's version; then one direction may be entered.
 func (s *flowTable) addFlow(c *Config, flow int, port uint16) error {
 	f := &c.Flows[flow]
 	k := flowKey{packet.Addr(f.Src + 1), packet.Addr(f.Dst + 1), port, f.DstPort, f.Version, f.Proto}
@@ -117,7 +118,7 @@ func (s *flowTable) addFlow(c *Config, flow int, port uint16) error {
 	return nil
 }
 
-// findSlot returns the slot of a key with the given hash, or the empty slot for it.
+// findSlot returns the slot of a key with the given hash, or the empty slot for it. The table must have an empty slot.
 func (s *flowTable) findSlot(k flowKey, hash uint32) (slot int, exists bool) {
 	mask := len(s.table) - 1
 	for slot = int(hash) & mask; ; slot = (slot + 1) & mask {
@@ -141,8 +142,8 @@ func (s *flowTable) identifyFlow(p *packet.Packet) packet.FlowID {
 	return packet.FlowID(s.table[slot].flow - 1)
 }
 
-// recordArrival counts a packet that has reached the host of a node: data of a flow at its destination, with its
-// delay, and notices at its source. Trimmed packets do not count.
+// recordArrival counts a packet that has reached the host of a node at now: data of a flow at its destination, with its
+// delay since p.Sent, and notices at its source. Trimmed packets do not count, nor do packets after the measured part.
 func (s *flowTable) recordArrival(node int, now unit.Time, p *packet.Packet) {
 	if s.part == over || int64(p.Flow) >= int64(len(s.flows)) {
 		return

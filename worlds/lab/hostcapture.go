@@ -44,7 +44,7 @@ func hostInterfaces(n *topology.Network, exists func(node int) bool) (names []st
 	return names, first
 }
 
-// startCapture creates the capture of all hosts.
+// startCapture creates the capture of all hosts, s.capture. The hosts must exist.
 func (s *hostIO) startCapture(c *HostsConfig) {
 	t := &hostCapture{from: s, budget: c.Capture.byteLimit()}
 	t.captureBuffer = newCaptureBuffer(&t.budget)
@@ -75,7 +75,8 @@ func (t *hostCapture) recordSent(now unit.Time, node int, p *packet.Packet) {
 	t.addFrame(now, t.first[node]+outputInterface, data, []byte(words))
 }
 
-// emitFrame appends a packet's frame to buffer, as it is sent. words is a comment if it cannot be encoded.
+// emitFrame appends a packet's frame to buffer, as it is sent, and returns the result. words is a comment if the packet
+// cannot be encoded; then frame is buffer.
 func (d *frameFormat) emitFrame(p *packet.Packet, buffer []byte) (frame []byte, words string) {
 	if p.Data != nil {
 		return append(buffer, p.Data...), ""
@@ -87,8 +88,8 @@ func (d *frameFormat) emitFrame(p *packet.Packet, buffer []byte) (frame []byte, 
 	return b, ""
 }
 
-// writeCapture writes the frames that the hosts received and sent, in order of time. An error is also in the summary.
-// It consumes the records.
+// writeCapture writes the frames that the hosts received and sent to w, in order of time. An error is also in the
+// summary. It consumes the records.
 func (s *hostIO) writeCapture(c *HostsConfig, w io.Writer) (*CaptureSummary, error) {
 	t := s.capture
 	var blocks [][]byte
@@ -124,7 +125,7 @@ func (s *hostIO) writeCapture(c *HostsConfig, w io.Writer) (*CaptureSummary, err
 	return x, err
 }
 
-// createFile creates the capture's empty file.
+// createFile creates the capture's empty file, or empties an existing one.
 func (x *Capture) createFile() error {
 	f, err := os.Create(x.File)
 	if err != nil {
@@ -133,8 +134,8 @@ func (x *Capture) createFile() error {
 	return f.Close()
 }
 
-// saveCapture writes the capture to its file. It returns nil without a capture. On an error the result has its
-// text.
+// saveCapture writes the capture to its file, which it replaces. It returns nil without a capture. On an error the
+// result has its text. It must be called once.
 func (s *hostIO) saveCapture(c *HostsConfig) (*CaptureSummary, error) {
 	if s.capture == nil {
 		return nil, nil

@@ -99,7 +99,7 @@ type hostGate struct {
 }
 
 // newHostIO creates the hosts at the gates, by node; a nil gate has no own host. clock returns the experiment's time.
-// result returns the outcome of the flows, as HostsConfig.Make's.
+// result returns the outcome of the flows, as HostsConfig.Make's. With Capture the capture begins.
 func (c *HostsConfig) newHostIO(gates []live.Gate, clock func() unit.Time) (s *hostIO, result func() any, err error) {
 	if len(gates) != len(c.Network.Nodes) {
 		return nil, nil, fmt.Errorf("there are gates of %d nodes for %d nodes", len(gates), len(c.Network.Nodes))
@@ -127,7 +127,8 @@ func (c *HostsConfig) newHostIO(gates []live.Gate, clock func() unit.Time) (s *h
 	return s, result, nil
 }
 
-// sendPacket sends a packet of a host at event time now.
+// sendPacket records a packet of a host that starts to depart at event time now, if there is a capture, and gives it to
+// the host's queue.
 func (s *hostIO) sendPacket(node int, now unit.Time, p *packet.Packet) {
 	if s.capture != nil {
 		s.capture.recordSent(now, node, p)
@@ -135,8 +136,8 @@ func (s *hostIO) sendPacket(node int, now unit.Time, p *packet.Packet) {
 	s.queues[node].Send(now, p)
 }
 
-// step does everything that is due at the wall-clock time now, and reports whether more will follow. The caller
-// must read now before the call.
+// step takes the frames that have arrived, runs the hosts and sends what is due at the wall-clock time now. It reports
+// whether more will follow; false also after an error, s.Err. The caller must read now before the call.
 func (s *hostIO) step(now unit.Time) (more bool) {
 	need := s.due
 	for i := range s.hosts {
@@ -176,8 +177,8 @@ func (s *hostIO) step(now unit.Time) (more bool) {
 func (s *hostIO) nextStep() unit.Time { return min(s.edge.Next(), s.RetryAt) }
 
 // enterFrame takes the first waiting frame of a host, which arrived at time arrival, and passes it to the host. It
-// ignores frames for the kernel. A frame that arrived before processed events enters right after them and counts as
-// belated.
+// drops frames for the kernel. A frame that arrived before processed events enters right after them and counts as
+// belated. Frames of no flow count as strays.
 func (s *hostIO) enterFrame(h *hostGate, arrival unit.Time) {
 	s.frame = h.Gate.Take(s.frame[:0])
 	f := s.frame

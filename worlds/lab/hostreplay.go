@@ -14,9 +14,9 @@ import (
 	"weir/core/unit"
 )
 
-// ReplayHosts recreates Weir's own hosts and gives them the captured input in order and at its times. It compares
-// the frames that they send: bytes, order and times in ps. Timers expire exactly when they are due. The error is
-// about a capture that is damaged or belongs to another network.
+// ReplayHosts recreates Weir's own hosts (c.Make) and gives them the captured input in order and at its times. It
+// compares the frames that they send: bytes, order and times in ps. Timers expire exactly when they are due.
+// Differences are in the result. The error is about a capture that is damaged or belongs to another network.
 func ReplayHosts(c *HostsConfig, capture io.Reader) (*ReplayResult, error) {
 	r := &hostReplay{names: map[string]int{}, hosts: make([]replayedHost, len(c.Network.Nodes)),
 		format: frameFormat{book: c.Hosts}}
@@ -52,8 +52,8 @@ func ReplayHosts(c *HostsConfig, capture io.Reader) (*ReplayResult, error) {
 	return &r.result, nil
 }
 
-// findDifference finds the earliest difference. Hosts are compared separately, because they do not wait for each
-// other.
+// findDifference stores the earliest difference and the number of equal frames in r.result. Hosts are compared
+// separately, because they do not wait for each other.
 func (r *hostReplay) findDifference() {
 	first := unit.Never
 	for i := range r.hosts {
@@ -175,8 +175,8 @@ func isTakenComment(comment string) bool {
 	return comment == "" || hasDelay && err == nil && n > 0
 }
 
-// comparePacket compares a packet that a host sends at now with the capture, until the host's first difference, and
-// returns the packet to the hosts.
+// comparePacket compares a packet that a host sends at now with the capture, until the host's first difference, which
+// it stores. It returns the packet to the hosts.
 func (r *hostReplay) comparePacket(node int, now unit.Time, p *packet.Packet) {
 	defer func() {
 		if r.edge != nil {

@@ -31,9 +31,10 @@ type hostsEnd struct {
 	Result any
 }
 
-// ServeHosts runs the process of Weir's own hosts. It reads a hostsStart line from control, runs until the flows
-// end or the other end closes control, and writes a HostsReport with the flows' results. It locks the calling
-// thread permanently. Network.StartHosts starts it.
+// ServeHosts runs the process of Weir's own hosts. It reads a hostsStart line from control, writes a line when it is
+// ready, and runs until the flows end or the other end closes control. Then it writes a HostsReport with the flows'
+// results to out, and the capture to its file. It locks the calling thread permanently, and switches off regular
+// garbage collection. Network.StartHosts starts it.
 func ServeHosts(c *HostsConfig, control *os.File, out io.Writer) error {
 	runtime.LockOSThread()
 	debug.SetGCPercent(-1)
@@ -105,7 +106,7 @@ func ServeHosts(c *HostsConfig, control *os.File, out io.Writer) error {
 	return json.NewEncoder(out).Encode(hostsEnd{r, result()})
 }
 
-// drive runs the hosts in real time until they are done or control is closed.
+// drive runs the hosts in real time until they are done, fail, or control is closed, and returns their error.
 func (s *hostIO) drive(clock *live.Clock, rings []*live.RingGate, control int) error {
 	poller := live.NewPoller(clock, rings, control, -1)
 	for {

@@ -109,7 +109,7 @@ func gateMAC(node int) [6]byte {
 }
 
 // addHost creates the namespace of a host, its link to the data plane, and its addresses, routes and neighbours. All
-// default routes use the link, and all other hosts are neighbours.
+// default routes use the link, and all other hosts are neighbours. The data plane's namespace must exist.
 func (l *Network) addHost(node int) error {
 	name := l.network.Nodes[node].Name
 	if err := l.set.Add(name); err != nil {
@@ -323,7 +323,8 @@ type DataPlane struct {
 }
 
 // Start starts the data plane and returns when it runs. command is a process that calls Serve with its standard input
-// and output. The data plane dies with this process. The caller must call Stop or Kill.
+// and output. The data plane dies with this process. The caller must call Stop or Kill. Without an earlier Schedule it
+// sets the default scheduling.
 func (l *Network) Start(command *exec.Cmd) (*DataPlane, error) {
 	p := &DataPlane{network: l, process: process{name: "data plane"}}
 	var err error
@@ -367,8 +368,9 @@ func (p *DataPlane) Stop() (*Report, error) {
 type HostsProcess struct{ process }
 
 // StartHosts starts Weir's own hosts at the nodes that ownNodes marks, after the data plane. epoch is time 0 of the
-// experiment by CLOCK_MONOTONIC, in ns. command is a process that calls ServeHosts with its standard input and
-// output. The process dies with this one and ends with its flows. After an error the result must not be used.
+// experiment by CLOCK_MONOTONIC, in ns. command is a process that calls ServeHosts with its standard input and output.
+// The process dies with this one and ends with its flows. Without an earlier Schedule it sets the default scheduling.
+// After an error the result must not be used.
 func (l *Network) StartHosts(command *exec.Cmd, ownNodes []bool, epoch int64) (*HostsProcess, error) {
 	if err := l.ensureSchedule(); err != nil {
 		return nil, err

@@ -42,7 +42,7 @@ type plane struct {
 }
 
 // buildPlane creates the data plane of a configuration; gates are the hosts' gates by node. clock returns event time.
-// It schedules the first action, but starts no thread.
+// It schedules the first action, but starts no thread. It fails for an impossible configuration.
 func (c *Config) buildPlane(gates []live.Gate, clock func() unit.Time) (*plane, error) {
 	if err := c.checkConfig(); err != nil {
 		return nil, err
@@ -97,7 +97,8 @@ func (d *plane) Identify(p *packet.Packet) packet.FlowID {
 	return d.flows.identifyFlow(p)
 }
 
-// Arrive counts a packet of a flow at the host of a node. It reports whether the host is one of Weir's own.
+// Arrive counts a packet of a flow at the host of a node. It reports whether the host is one of Weir's own; false
+// without flows.
 func (d *plane) Arrive(now unit.Time, node int, p *packet.Packet) (own bool) {
 	if d.flows == nil {
 		return false
@@ -122,8 +123,8 @@ func (d *plane) nextAct() unit.Time {
 	return min(t, d.nextQueueCheck())
 }
 
-// Act performs the actions due at now and returns the time of the next one. Samples and marks need a call at exactly
-// their time.
+// Act performs the actions due at now and returns the time of the next one: it starts or ends the measured part, takes
+// samples, applies events of links and checks queues. Samples and marks need a call at exactly their time.
 func (d *plane) Act(now unit.Time) (next unit.Time) {
 	if d.config.Steers && d.steering[0] == nil && now == d.config.Lead {
 		d.steering[0] = d.wiring.Steering(now)

@@ -47,8 +47,8 @@ func (t *tail) Write(b []byte) (int, error) {
 	return t.Buffer.Write(b)
 }
 
-// start starts the process with a task and decodes its answer, both as a line of JSON. On an error the process has
-// ended.
+// start starts the process with a task and decodes its answer, both as a line of JSON; it waits for the answer up to
+// processTimeout. On an error the process has ended.
 func (p *process) start(command *exec.Cmd, task, answer any) error {
 	p.command, p.stderr, p.done = command, &tail{}, make(chan struct{})
 	out, err := command.StdoutPipe()
@@ -138,7 +138,7 @@ func (p *process) Err() error {
 	}
 }
 
-// readAnswer decodes one line of the process into answer. It kills the process after processTimeout.
+// readAnswer decodes one line of the process into answer. It kills the process after processTimeout, which is an error.
 func (p *process) readAnswer(answer any) error {
 	timer := time.AfterFunc(processTimeout, func() { p.command.Process.Kill() })
 	line, err := p.lines.ReadBytes('\n')
@@ -176,8 +176,8 @@ func (p *process) abortStart(err error) error {
 	return p.wrapError(err)
 }
 
-// stopProcess ends the process by closing its input, and decodes its report. After processTimeout it kills the
-// process. If the process ended earlier, the error is Err's.
+// stopProcess ends the process by closing its input, waits for its end, and decodes its report. After processTimeout it
+// kills the process. If the process ended earlier, the error is Err's.
 func (p *process) stopProcess(report any) error {
 	p.stopped.Store(true)
 	p.control.Close()

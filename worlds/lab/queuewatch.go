@@ -18,7 +18,7 @@ type queueWatch struct {
 	checked bool      // the length at the start of the watch was checked
 }
 
-// watchQueues creates the watches of the configuration's onsets at ports.
+// watchQueues adds the watches of the configuration's onsets at ports to d.watches. The wiring must exist.
 func (d *plane) watchQueues() {
 	for _, o := range d.config.Onsets {
 		if o.Port < 0 {
@@ -51,7 +51,7 @@ func (w *queueWatch) Book(env *dataplane.Env, p *packet.Packet) {
 	}
 }
 
-// checkQueue starts the onset at now if the queue is longer than the threshold.
+// checkQueue starts the onset at now if the queue exceeds one of the onset's limits above 0.
 func (w *queueWatch) checkQueue(now unit.Time, packets int32, bytes unit.Bytes) {
 	if a := w.Above; a.Packets > 0 && packets > a.Packets || a.Bytes > 0 && bytes > a.Bytes {
 		w.begins = now

@@ -7,10 +7,10 @@ import (
 	"weir/worlds/live"
 )
 
-// Rehearse runs an experiment with Weir's own hosts only, without a kernel and in virtual time, as on a machine
-// that is never late. It uses the lab's data plane, gates, frames and hosts. A difference to the simulator is
-// therefore a mistake in them, and further differences of a run on real packets are the machine's. It returns the
-// reports and results of Serve and ServeHosts.
+// Rehearse runs an experiment with Weir's own hosts only, without a kernel and in virtual time, as on a machine that is
+// never late. It uses the lab's data plane, gates, frames and hosts. A difference to the simulator is therefore a
+// mistake in them, and further differences of a run on real packets are the machine's. It returns the reports and
+// results of Serve and ServeHosts, and writes the hosts' capture.
 func Rehearse(c *Config, h *HostsConfig) (*Report, *HostsReport, any, error) {
 	own := c.OwnHosts()
 	now := unit.Time(0)

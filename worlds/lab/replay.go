@@ -73,7 +73,7 @@ func (d *Difference) String() string {
 
 // Replay recreates the switch of a node, feeds it the captured input at its times, and compares the output: bytes,
 // order and times in ps. Configuration and capture determine the output; link rates determine when ports are free.
-// The error is about a capture that is damaged or belongs to another network.
+// Differences are in the result. The error is about a capture that is damaged or belongs to another network.
 func Replay(c *Config, name string, capture io.Reader) (*ReplayResult, error) {
 	if err := c.checkConfig(); err != nil {
 		return nil, err
@@ -171,8 +171,8 @@ const (
 	instantTime unit.Time       = 1
 )
 
-// readCapture reads the switch's input, output and events from a capture, and the time at which it ends. It skips
-// frames of other switches. Frames out of order, unknown comments and a missing end are errors.
+// readCapture reads the switch's input, output and events from a capture into r, and the time at which it ends. It
+// skips frames of other switches. Frames out of order, unknown comments and a missing end are errors.
 func (r *replay) readCapture(capture io.Reader) error {
 	f, err := trace.NewFrameReader(capture)
 	if err != nil {
@@ -266,7 +266,8 @@ func (r *replay) parseWords(comment string, length int) (size int32, made bool, 
 	return size, made, flags, nil
 }
 
-// runFabric runs the replay up to the end of the capture, and returns the result with the first difference.
+// runFabric runs the replay up to the end of the capture, and returns the result with the first difference. It must be
+// called once.
 func (r *replay) runFabric() *ReplayResult {
 	// Output at the end itself is incomplete.
 	for k := range r.sent {
@@ -334,7 +335,8 @@ func (n *neighbour) Receive(_ unit.Time, _ packet.PortID, p *packet.Packet) {
 	n.replay.pool.Put(p)
 }
 
-// Dequeue returns the input frame that is due, nil without one. A frame that a switch created has no bytes.
+// Dequeue returns the input frame that is due, nil without one, and counts it. A frame that a switch created has no
+// bytes.
 func (n *neighbour) Dequeue(unit.Time, packet.PortID) (*packet.Packet, unit.Time) {
 	if !n.ready {
 		return nil, unit.Never

@@ -114,7 +114,7 @@ func (r *Report) String() string {
 }
 
 // buildReport returns the report of a run that ends at event time now, without the fields that only Serve knows. It
-// ends the measured part if the run was stopped early.
+// ends the measured part if the run was stopped early. It must be called once.
 func (d *plane) buildReport(now unit.Time) *Report {
 	for d.marksPassed < len(d.marks) { // the run was stopped early
 		d.markPart(min(now, d.marks[d.marksPassed]))

@@ -34,8 +34,10 @@ type ready struct {
 // memoryLimit is the heap size in bytes at which the data plane collects garbage.
 const memoryLimit = 1 << 30
 
-// Serve runs the data plane's process. It reads a planeStart line from control, runs until the other end closes
-// control, and writes its Report. It locks the calling thread permanently. Network.Start starts it.
+// Serve runs the data plane's process. It reads a planeStart line from control, writes a line when it is ready, and
+// runs until the other end closes control. Then it writes its Report to out, and the capture to its file. It locks the
+// calling thread permanently in the data plane's namespace, and switches off regular garbage collection. Network.Start
+// starts it.
 func Serve(c *Config, control *os.File, out io.Writer) error {
 	runtime.LockOSThread()
 	debug.SetGCPercent(-1)

@@ -25,9 +25,9 @@ type rateLimit struct {
 }
 
 // newRateLimit returns the limit of a link with the given rate, for frames of at most maxFrame bytes. The burst has
-// space for one frame and less than two, or for what the link sends during timerSlack. Segments are sent
-// separately if the link adds overhead to each, or if two exceed what pacingShift allows: TCP lets two bursts
-// wait, and a burst has at least two segments.
+// space for one frame and less than two, or for what the link sends during timerSlack. Segments are sent separately if
+// the link adds overhead to each, or if two exceed what pacingShift allows: TCP lets two bursts wait, and a burst has
+// at least two segments. A rate in packets/s counts each frame as maxFrame bytes.
 func newRateLimit(rate unit.LinkRate, framing *packet.Framing, maxFrame int) rateLimit {
 	x := rateLimit{bytes: uint64(rate.Bits) / 8, overhead: uint16(max(framing.Extra, 0)),
 		minFrame: uint16(max(framing.Min+framing.Extra, 0)), atm: framing.Cells == packet.ATM,

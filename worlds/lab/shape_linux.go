@@ -8,10 +8,10 @@ import (
 	"weir/internal/rtnl"
 )
 
-// LimitHosts limits the output of each host's kernel to the rate of the host's link, at the host's interface. Packets
-// then wait where TCP counts them (TCP small queues), which holds senders back as NICs do in the simulator. Without
-// the limit they wait in the data plane, without bound and before the ACKs of the other direction. Weir's own hosts
-// bypass the limit, since their NIC is the simulator's. Later PullCables changes the limits with the rates.
+// LimitHosts limits the output of each host's kernel to the rate of the host's first link, at the host's interface.
+// Packets then wait where TCP counts them (TCP small queues), which holds senders back as NICs do in the simulator.
+// Without the limit they wait in the data plane, without bound and before the ACKs of the other direction. Weir's own
+// hosts bypass the limit, since their NIC is the simulator's. Later PullCables changes the limits with the rates.
 func (l *Network) LimitHosts(c *Config) error {
 	l.shaped = true
 	for node, ports := range l.network.Ports() {

@@ -59,8 +59,8 @@ func (g *shutGate) Stamp() unit.Time {
 // immediateRate is the rate of links from gates to the switch: a frame has arrived completely at its stamp.
 var immediateRate = unit.LinkRate{Bits: 1 << 62}
 
-// NewBridge creates a bridge with the gates as ports. clock returns the event time by the wall clock, which
-// decides when frames depart.
+// NewBridge creates a bridge with the gates as ports, at least two and one for each of c.Ports. clock returns the event
+// time by the wall clock, by which the lateness of departures is measured.
 func NewBridge(c BridgeConfig, gates []Gate, clock func() unit.Time) (*Bridge, error) {
 	if len(gates) != len(c.Ports) || len(gates) < 2 {
 		return nil, fmt.Errorf("bridge %s: %d ports at %d gates; at least two are required",
@@ -91,7 +91,8 @@ func (c *BridgeConfig) Switch() (*dataplane.Switch, error) {
 	return wiring.New(c.buildStar()).NewSwitch(0, fabric.Part{Pool: &packet.Pool{}}, nil, nil)
 }
 
-// buildStar returns the network of the switch, node 0, with a host at each port.
+// buildStar returns the wiring of a network with the switch, node 0, and a host at each port: node and link of port i
+// are i+1 and i. c stays as it is.
 func (c *BridgeConfig) buildStar() *wiring.Config {
 	n := &topology.Network{Nodes: []topology.Node{{Name: c.Name, Switch: true}}}
 	sw := c.SwitchConfig
@@ -121,8 +122,8 @@ func (b *Bridge) Site(ports []BridgePort) *dataplane.Site {
 	return wiring.New(c.buildStar()).Site(0, current)
 }
 
-// SetPorts changes rates and limits of the ports; number, names and MTUs must stay. Queued packets stay, even beyond
-// a new limit. The rest of a frame in transmission departs at the new rate.
+// SetPorts changes rates and limits of the ports, between two steps; number, names and MTUs must stay. Queued packets
+// stay, even beyond a new limit. The rest of a frame in transmission departs at the new rate. It keeps ports.
 func (b *Bridge) SetPorts(ports []BridgePort) {
 	for i := range ports {
 		p := &ports[i]

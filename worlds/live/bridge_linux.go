@@ -18,9 +18,9 @@ type BridgeDriver struct {
 	rings []*RingGate
 }
 
-// OpenBridge creates a bridge with these sockets as gates, by port, and locks the calling goroutine to its thread.
-// Only that thread may use the bridge. Garbage of the whole process is collected only above limit bytes. Event time 0
-// is the end of the call.
+// OpenBridge creates a bridge with these sockets as gates, by port, and locks the calling goroutine to its thread,
+// permanently. Only that thread may use the bridge. Garbage of the whole process is collected only above limit bytes.
+// Event time 0 is the end of the call.
 func OpenBridge(c BridgeConfig, sockets []*ring.Socket, limit int64) (*BridgeDriver, error) {
 	runtime.LockOSThread()
 	debug.SetGCPercent(-1)
@@ -55,8 +55,8 @@ func (b *BridgeDriver) Run(control int) error {
 	return err
 }
 
-// Drain sends waiting packets for at most limit and receives no more frames. It returns the number of remaining
-// packets. Interfaces that are down are no error.
+// Drain sends waiting packets for at most limit. The bridge receives no more frames from then on. It returns the number
+// of remaining packets. Interfaces that are down are no error.
 func (b *BridgeDriver) Drain(limit unit.Time) (remaining int, err error) {
 	b.StopReceiving()
 	for end := b.Now() + limit; ; {

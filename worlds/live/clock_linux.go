@@ -39,7 +39,7 @@ func (c *Clock) Start() error {
 	return nil
 }
 
-// Shift sets event time 0 to epoch, a CLOCK_MONOTONIC time in ns.
+// Shift sets event time 0 to epoch, a CLOCK_MONOTONIC time in ns. Start must have been called.
 func (c *Clock) Shift(epoch int64) {
 	c.base = c.base.Add(time.Duration(epoch - c.epoch))
 	c.epoch = epoch
@@ -61,7 +61,8 @@ func (c *Clock) measureAhead() int64 {
 	return t.UnixNano() - int64(t.Sub(c.base))
 }
 
-// Read returns the event time. It counts a step if the wall clock was set since the last call.
+// Read returns the event time, which toEventTime compares stamps with. It counts a step if the wall clock was set since
+// the last call.
 func (c *Clock) Read() unit.Time {
 	t := time.Now()
 	mono := t.Sub(c.base)
@@ -93,8 +94,9 @@ func (c *Clock) countStep() {
 // clock.
 const maxFuture = 10 * unit.Millisecond
 
-// toEventTime converts a stamp in ns of CLOCK_REALTIME. A stamp before event time 0 becomes 0, and one in the future
-// becomes the last reading. The clock is read again for it, since the thread may have stalled after the last reading.
+// toEventTime converts a stamp in ns of CLOCK_REALTIME to event time. A stamp before event time 0 becomes 0, and one
+// more than maxFuture ahead becomes the last reading. The clock is read again for it, since the thread may have stalled
+// after the last reading.
 func (c *Clock) toEventTime(realtime int64) unit.Time {
 	at := realtime - c.ahead
 	if at < 0 {

@@ -32,8 +32,8 @@ type Departures struct {
 	latest unit.Time
 }
 
-// NewDepartures returns the counters of a thread. Its packets have addresses of book, and clock returns the event
-// time.
+// NewDepartures returns the counters of a thread. Its packets have addresses of book, and clock returns the event time.
+// The caller sets Release before the first packet departs.
 func NewDepartures(clock func() unit.Time, book *packet.Book) Departures {
 	d := Departures{clock: clock, book: book, RetryAt: unit.Never, Waits: make([]SchedulingDelay, 0, MaxWaits)}
 	d.late.Add(1000 * unit.Second) // allocate for all later values
@@ -57,7 +57,8 @@ const (
 	MaxWaits = 1 << 14
 )
 
-// RecordWait records that work due at one time was done at now. It has no effect if that is not later.
+// RecordWait records that work due at one time was done at now, in Stall and, from MinWait on, in Waits. Beyond
+// MaxWaits it extends the last wait. It has no effect if now is not later.
 func (d *Departures) RecordWait(due, now unit.Time) {
 	if due >= now {
 		return

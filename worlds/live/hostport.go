@@ -45,7 +45,8 @@ func (h *hostPort) wakeLink() {
 // Wants returns the link's wake-up and the end of a pause (fabric.Node).
 func (h *hostPort) Wants() *packet.NodeRequests { return &h.wants }
 
-// Dequeue returns the next frame of the kernel for the link, or nil, and when to call again (fabric.Node).
+// Dequeue returns the next frame of the kernel for the link, or nil, and when to call again (fabric.Node). It sets the
+// frame's Sent and counts it.
 func (h *hostPort) Dequeue(now unit.Time, _ packet.PortID) (*packet.Packet, unit.Time) {
 	p, _, again := h.port.DequeueNext(now)
 	if p != nil {

@@ -67,8 +67,8 @@ type Plane struct {
 	actAt unit.Time // time of the monitor's next act
 }
 
-// NewPlane creates an idle plane with all switches of the wiring. It fails if a host has other than one link, or if a
-// program cannot be built.
+// NewPlane creates an idle plane with all switches of the wiring, and attaches the hosts' ports to c.Wiring. It fails
+// if a host has other than one link, or if a program cannot be built.
 func NewPlane(c PlaneConfig) (*Plane, error) {
 	d := &Plane{Departures: NewDepartures(c.Clock, c.Book), framing: c.Framing, maxFrame: c.MaxFrame, anyFrame: c.AnyFrame,
 		monitor: c.Monitor, hosts: make([]*hostPort, len(c.Network.Nodes))}
@@ -147,7 +147,8 @@ func (d *Plane) GateCounts() (sum GateCounts) {
 // it must not be called.
 func (d *Plane) ScheduleAct(next unit.Time) { d.actAt = next }
 
-// ActNow calls act with the current event time between two steps, after all earlier events.
+// ActNow calls act with the current event time between two steps, after all earlier events. Work that act causes is due
+// at the next step.
 func (d *Plane) ActNow(act func(now unit.Time)) {
 	act(d.done)
 	d.due = d.Next()
@@ -198,7 +199,8 @@ func (d *Plane) Next() unit.Time {
 	return min(d.fabric.NextEvent(), d.RetryAt, d.actAt)
 }
 
-// runUntil runs all events before until, and the monitor's acts up to and including it.
+// runUntil runs all events before until, and the monitor's acts up to and including it, each after the earlier events.
+// An earlier until than done has no effect on done.
 func (d *Plane) runUntil(until unit.Time) {
 	for d.actAt <= until {
 		d.fabric.Run(d.actAt, nil)
@@ -227,8 +229,8 @@ func (d *Plane) enterFrame(h *hostPort, now unit.Time) {
 	d.fabric.WakeNode(h.node, now)
 }
 
-// parseFrame parses the frame of p once for all switches and links, and identifies its flow. A frame that cannot be
-// parsed has no flow and no payload.
+// parseFrame parses the frame of p once for all switches and links, and identifies its flow, p.Flow. A frame that
+// cannot be parsed has no flow and no payload.
 func (d *Plane) parseFrame(p *packet.Packet) {
 	p.Flow = packet.NoFlow
 	switch err := p.Parse(d.book, p.Data); {

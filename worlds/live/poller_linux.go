@@ -37,9 +37,9 @@ const (
 	shortSleep   = 5 * unit.Millisecond  // longest sleep during which other goroutines can wait for the processor
 )
 
-// Wait sleeps until event time due. It returns earlier if a frame arrives or the sleep is better split, and at once
-// if due has passed. It reports whether the descriptor more is readable, and whether control is. The error is a
-// ring's, or ppoll's.
+// Wait sleeps until event time due. It returns earlier if a frame arrives or the sleep is better split, and without
+// sleep if due has passed; then it polls only every pollPeriod. It reports whether the descriptor more is readable, and
+// whether control is. The error is a ring's, or ppoll's.
 func (p *Poller) Wait(due unit.Time) (more, closed bool, err error) {
 	now := p.clock.Now()
 	sleep := min(due-now, longestSleep)

@@ -35,7 +35,7 @@ func (g *RingGate) Stamp() unit.Time {
 	return g.clock.toEventTime(ns)
 }
 
-// Counts returns the socket's counters. CountErr returns its errors.
+// Counts returns the socket's counters since the start. It keeps errors for CountErr.
 func (g *RingGate) Counts() GateCounts {
 	c, err := g.Socket.Counts()
 	if err != nil {
@@ -48,7 +48,8 @@ func (g *RingGate) Counts() GateCounts {
 func (g *RingGate) CountErr() error { return g.failed }
 
 // Drive runs the plane by the wall clock until the descriptor control is readable. It calls read once, and then
-// whenever the descriptor more is readable. Without them, pass -1 and nil. Errors of steps, read and rings end it.
+// whenever the descriptor more is readable. Without them, pass -1 and nil. The clock must have been started. Errors of
+// steps, read and rings end it.
 func (d *Plane) Drive(clock *Clock, rings []*RingGate, control, more int, read func() error) error {
 	poller := NewPoller(clock, rings, control, more)
 	for readable := true; ; {

@@ -56,9 +56,9 @@ type Duty struct {
 	Cores []int `json:",omitempty"`
 }
 
-// DivideCores divides a machine's processors among the data plane, Weir's own hosts, and the other threads of the
-// lab's process. Without a kind it is DefaultScheduling. rest is nil if they may use all, and never empty. Duties
-// without Cores may use any processor.
+// DivideCores divides a machine's processors, by number, among the data plane, Weir's own hosts, and the other threads
+// of the lab's process. Without a kind it is DefaultScheduling; with one processor it is Nice. rest is nil if they may
+// use all, and never empty. Duties without Cores may use any processor.
 func (s Scheduling) DivideCores(cores []int) (plane, hosts Duty, rest []int) {
 	if s == "" {
 		s = DefaultScheduling

@@ -24,7 +24,8 @@ const (
 
 // Apply applies the scheduling to the calling thread, which must be locked to its goroutine, and returns what was
 // granted. Without bandwidth for Deadline it is FIFO, without permission for that Nice, and without any permission it
-// is empty. The run continues in any case; its lateness shows the effect.
+// is empty. FIFO and Deadline also lock the memory of the process. The run continues in any case; its lateness shows
+// the effect.
 func (d Duty) Apply() Scheduling {
 	unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
 	deadline := unix.SchedAttr{Policy: unix.SCHED_DEADLINE, Runtime: budget, Deadline: period, Period: period,

@@ -36,8 +36,9 @@ func (d *Departures) NewTxQueue(host string, gate Gate) *TxQueue {
 // batchSize limits the frames passed to a kernel in one call.
 const batchSize = 64
 
-// Send puts the frame of p, due at the given time, into the gate, which may send pending ones. p belongs to the queue
-// until it is flushed. A packet that cannot be encoded or finds no space is counted and released.
+// Send puts the frame of p, due at the given event time, into the gate, which may send pending ones. p belongs to the
+// queue, which releases it after it is sent. A packet that cannot be encoded or finds no space is counted and released.
+// With addressed it first overwrites the destination in the frame.
 func (q *TxQueue) Send(due unit.Time, p *packet.Packet) {
 	d, data := q.departures, p.Data
 	if data == nil { // from a switch, or one of Weir's own hosts
@@ -66,7 +67,8 @@ func (q *TxQueue) Send(due unit.Time, p *packet.Packet) {
 	}
 }
 
-// putFrame puts a frame into the gate and reports whether there was space, in the gate and among the pending ones.
+// putFrame puts a frame into the gate and reports whether there was space, in the gate and among the pending ones. The
+// packet p is then pending.
 func (q *TxQueue) putFrame(due unit.Time, p *packet.Packet, data []byte) bool {
 	if q.pending == batchSize || !q.Gate.Put(data) {
 		return false
@@ -98,7 +100,7 @@ func (q *TxQueue) Flush() {
 }
 
 // sendPending sends the frames in the gate, records their lateness and releases their packets. Refused frames are
-// offered again later, and dropped after maxRetries; another error ends the run.
+// offered again later (Departures.RetryAt), and dropped after maxRetries; another error ends the run.
 func (q *TxQueue) sendPending() {
 	d := q.departures
 	now := d.clock()

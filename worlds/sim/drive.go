@@ -36,8 +36,9 @@ type drive struct {
 	again     bool // how far the fabric runs must be computed again
 }
 
-// Run runs the simulation to its end. It must be called only once. It stops the fabric at the end of the warm-up and
-// at every sample, so that measures are taken at an exact time. A host's failure ends it with outcome.Violated.
+// Run runs the simulation to its end, and returns its result, or the cause of an early end in it. It must be called
+// only once. It stops the fabric at the end of the warm-up and at every sample, so that measures are taken at an exact
+// time. A host's failure ends it with outcome.Violated. It calls the functions of Config.
 func (r *Simulation) Run() *outcome.Result {
 	if len(r.threads) > 1 {
 		r.group = parallel.New(len(r.threads), r.config.Yields, r.fabric.CountEvents)
@@ -80,7 +81,7 @@ func (r *Simulation) Run() *outcome.Result {
 	return out
 }
 
-// newDrive returns the run at its start.
+// newDrive returns the run at its start, with its first checks, stalls and samples scheduled.
 func (r *Simulation) newDrive() *drive {
 	c := r.config
 	every := max(unit.Millisecond, c.Duration/10_000)
@@ -132,8 +133,9 @@ func (d *drive) runStep() bool {
 	return d.runDue()
 }
 
-// isDone reports whether all flows have ended, and the end of the run is not decided yet. A sender without answers has
-// ended when it has sent all its data; the packets then in flight are waited for.
+// isDone reports whether all flows have ended, and the end of the run is not decided yet; false without UntilDone. A
+// sender without answers has ended when it has sent all its data; the packets then in flight are waited for. At the
+// first such end it sets d.ended, and d.draining if there are such packets.
 func (d *drive) isDone() bool {
 	if !d.config.UntilDone || d.unfinished > 0 || d.stopping != unit.Never {
 		return false
@@ -168,8 +170,8 @@ func (d *drive) onTheWay() (found bool) {
 	return found
 }
 
-// executeEvents executes the events of links and the stalls of hosts that are due, and removes them from the
-// schedule.
+// executeEvents executes the events of links that are due and removes them from the schedule. It begins the stalls of
+// hosts that are due, and schedules the next one.
 func (d *drive) executeEvents() {
 	for len(d.events) > 0 && d.events[0].At <= d.now {
 		d.wiring.ApplyEvent(d.fabric, &d.events[0], d.now)
@@ -198,8 +200,9 @@ func (d *drive) nextStop() unit.Time {
 	return until
 }
 
-// afterWindow is called by the fabric when all events before done are done. It reports whether the fabric is to return
-// early.
+// afterWindow is called by the fabric when all events before done are done. It gathers the records of threads, calls
+// Progress and View, writes the trace, releases ended flows, and skips iterations that recur. It reports whether the
+// fabric is to return early.
 func (d *drive) afterWindow(done unit.Time) bool {
 	c := d.config
 	d.gatherThreads()

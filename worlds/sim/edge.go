@@ -25,9 +25,10 @@ type Edge struct {
 }
 
 // NewEdge makes the hosts of a configuration's flows. carried reports by flow whether these hosts have it; nil: they
-// have all. send gets each packet that a NIC begins to send; the driver must give it back by ReturnPacket. The driver
-// detects onsets at ports: Result.Changes and JudgeOnset give their results. Links, switches and events are outside: of
-// Wiring only the rates of hosts' links are used. Watches must be of flows.
+// have all. send gets each packet that a NIC of a node begins to send; the driver must give it back by ReturnPacket.
+// The driver detects onsets at ports: Result.Changes and JudgeOnset give their results. Links, switches and events are
+// outside: of Wiring only the rates of hosts' links are used. It fails for watches that are not of flows, and for jobs,
+// traces, pauses, stalls and events.
 func NewEdge(c *Config, carried []bool, send func(node int, now unit.Time, p *packet.Packet)) (*Edge, error) {
 	if c.Duration <= 0 || c.Warmup < 0 || c.Warmup >= c.Duration {
 		return nil, fmt.Errorf("sim: a warm-up of %v and a duration of %v; the warm-up must end before the run",
@@ -72,8 +73,9 @@ func NewEdge(c *Config, carried []bool, send func(node int, now unit.Time, p *pa
 	return e, nil
 }
 
-// makeNetwork makes the hosts at which flows end, each with a link to an edgePort and one back. A frame arrives at the
-// edgePort when its first bit leaves: the link outside has the time of the frame.
+// makeNetwork makes the hosts at which flows end, each with a link to an edgePort and one back, and adds them to e. A
+// frame arrives at the edgePort when its first bit leaves: the link outside has the time of the frame. It fails for
+// flows that do not join two hosts, and for hosts without exactly one link.
 func (e *Edge) makeNetwork() (nodes []fabric.Node, links []fabric.Link, err error) {
 	c := e.config
 	ends := make([]bool, len(e.hosts))
@@ -131,9 +133,9 @@ const (
 )
 
 // DeliverFrame executes all events before now, and gives a frame that has arrived at that time to the host of a node.
-// Frames arrive in the order of their times; a late one arrives at the current time. DeliverFrame reports whether the
-// frame is of one of the flows; a pause is of all of them. It also returns false for frames that it cannot parse and
-// after the end. It does not keep the frame.
+// Frames must arrive in the order of their times; a late one arrives at the current time. DeliverFrame reports whether
+// the frame is of one of the flows; a pause is of all of them. It also returns false for frames that it cannot parse,
+// for nodes without flows, and after the end. It does not keep the frame.
 func (e *Edge) DeliverFrame(now unit.Time, node int, frame []byte) bool {
 	now -= atOnce
 	d := e.ports[node]
@@ -165,7 +167,8 @@ func (e *Edge) DeliverFrame(now unit.Time, node int, frame []byte) bool {
 // ReturnPacket takes back a packet that send got. The driver must not use it afterwards.
 func (e *Edge) ReturnPacket(p *packet.Packet) { e.threads[0].pool.Put(p) }
 
-// Advance executes all events before until, and reports whether the run continues. An earlier until has no effect.
+// Advance executes all events before until, but not beyond the run's duration, and reports whether the run continues.
+// An earlier until than the last one has no effect.
 func (e *Edge) Advance(until unit.Time) bool {
 	for e.limit = until; !e.over && e.now < min(until, e.end); {
 		e.over = !e.runStep()
@@ -238,7 +241,7 @@ func (d *edgePort) Receive(now unit.Time, _ packet.PortID, p *packet.Packet) {
 	d.edge.send(d.node, now, p)
 }
 
-// Dequeue returns the next packet that has arrived from outside, and when to call again.
+// Dequeue returns the next packet that has arrived from outside, nil without one, and when to call again.
 func (d *edgePort) Dequeue(now unit.Time, _ packet.PortID) (*packet.Packet, unit.Time) {
 	if d.next == len(d.arrived) {
 		return nil, unit.Never

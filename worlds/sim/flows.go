@@ -104,8 +104,9 @@ const (
 	stale                     // a released endpoint with a timer that still expires
 )
 
-// addFlows checks the flows and schedules their starts at their sources, and adds the jobs. Flows that start at time
-// 0 begin. It returns an error for impossible flows or jobs, and for an endpoint that cannot be made.
+// addFlows checks the flows and schedules their starts at their sources, and adds the jobs. Flows that start at time 0
+// begin: their senders are made. It returns an error for impossible flows or jobs, and for an endpoint that cannot be
+// made.
 func (r *Simulation) addFlows() error {
 	c := r.config
 	n := len(c.Flows)
@@ -252,8 +253,8 @@ func (r *Simulation) dependentsOf(flow packet.FlowID) []int32 {
 	return r.waiting[r.waitsAt[flow]:r.waitsAt[flow+1]]
 }
 
-// beginFlow makes the sender of a flow from this host, and returns its slot; notStarted if that fails. The caller
-// calls updateSlot for it.
+// beginFlow makes the sender of a flow from this host, which starts at start, and returns its slot. If that fails, it
+// returns notStarted, and recordFailure records it. The caller calls updateSlot for the slot.
 func (h *host) beginFlow(flow packet.FlowID, start unit.Time) int32 {
 	f := &h.run.config.Flows[flow]
 	e := h.run.config.givenEndpoints(flow).Sender
@@ -300,8 +301,8 @@ func (h *host) recordFailure(flow packet.FlowID, err error) int32 {
 	return notStarted
 }
 
-// startFlow makes the sender of a flow that is due, unless it exists already, and returns its slot; notStarted if
-// another NIC has the flow.
+// startFlow makes the sender of a flow that is due at this host, unless it exists already, and returns its slot. If
+// another NIC of the host has the flow, it starts the flow there, and returns notStarted.
 func (h *host) startFlow(flow packet.FlowID, now unit.Time) int32 {
 	i := h.run.sender[flow]
 	if i != notStarted {
@@ -318,8 +319,8 @@ func (h *host) startFlow(flow packet.FlowID, now unit.Time) int32 {
 	return h.beginFlow(flow, start)
 }
 
-// startDependents starts the flows that wait only for the flow of slot i, if all its data has arrived. It then also
-// activates the flow's triggers and notifies the job of a message.
+// startDependents starts the flows that wait only for the flow of slot i, a receiver, if all its data has arrived. It
+// then also activates the flow's triggers and notifies the job of a message. That happens once.
 func (h *host) startDependents(i int32, now unit.Time) {
 	s := &h.slot[i]
 	if s.counters.ReceivedBytes < h.run.config.Flows[s.flow].Size {
@@ -383,8 +384,8 @@ func (r *Simulation) isComplete(flow int) bool {
 	return r.outcome[flow].Arrived != unit.Never
 }
 
-// recordCounters writes the counters of a flow's ends since its start into its outcome. An end that is released or
-// not made changes no counter.
+// recordCounters writes the counters of a flow's ends since its start into its outcome. An end that is released or not
+// made changes no counter. It also moves r.lastArrival on. All nodes must have reached the same time.
 func (r *Simulation) recordCounters(flow int) {
 	out, f := &r.outcome[flow], &r.config.Flows[flow]
 	if i := r.sender[flow]; i >= 0 {
@@ -417,8 +418,8 @@ type before struct {
 	timeouts int64
 }
 
-// noteBefore stores the counters of the flows that have begun, and of the messages, at the start of the measured
-// part.
+// noteBefore stores the counters of the flows that have begun, and of the messages, at the start of the measured part.
+// It must be called once.
 func (r *Simulation) noteBefore() {
 	for i := range r.outcome[:r.listed] {
 		if r.sender[i] == notStarted && r.receiver[i] == notStarted {

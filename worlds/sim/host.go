@@ -77,7 +77,8 @@ func newHost(r *Simulation, node int, rate unit.LinkRate) *host {
 	}
 }
 
-// addEndpoint adds an endpoint to the host and returns its slot. It sets the slot's times and counters.
+// addEndpoint adds an endpoint to the host, in an unused slot if there is one, and returns its slot. It sets the slot's
+// times and counters; s has the rest. Pointers to slots are invalid afterwards.
 func (h *host) addEndpoint(s slot) int32 {
 	s.sendAt, s.timerAt, s.next = unit.Never, unit.Never, -1
 	s.counters = s.endpoint.Counters()
@@ -99,8 +100,8 @@ func (h *host) timerEntry(due unit.Time, flow packet.FlowID, i int32) timerheap.
 	return timerheap.Entry{At: due, Key: uint64(flow)<<32 | uint64(uint32(i))}
 }
 
-// updateSlot reads the next times of slot i, and handles the end of its flow. It must be called after each call into
-// the slot's endpoint.
+// updateSlot reads the next times of slot i, and handles the end of its flow. It starts flows and notifies jobs and
+// triggers that waited for the end, also at other hosts. It must be called after each call into the slot's endpoint.
 func (h *host) updateSlot(i int32, now unit.Time) {
 	s := &h.slot[i]
 	if h.observation != nil {
@@ -177,7 +178,7 @@ func (h *host) enqueueReplies(i int32) {
 	}
 }
 
-// enqueueDue moves the slots that are due at now into the ring, and starts the flows that are due.
+// enqueueDue moves the slots that are due at now into the ring of ready slots, and starts the flows that are due.
 func (h *host) enqueueDue(now unit.Time) {
 	for h.sends.FirstTime() <= now {
 		e := h.sends.Take()
@@ -199,6 +200,7 @@ func (h *host) enqueueDue(now unit.Time) {
 }
 
 // earliestSend returns when the NIC could send: now, or when the first flow is due later; unit.Never without one.
+// Pauses are ignored.
 func (h *host) earliestSend(now unit.Time) unit.Time {
 	if h.ready >= 0 || !h.port.IsIdle() {
 		return now
@@ -206,7 +208,8 @@ func (h *host) earliestSend(now unit.Time) unit.Time {
 	return max(h.nextSend(), now)
 }
 
-// nextSend returns when the first of the slots that will send later is due; unit.Never without one.
+// nextSend returns when the first of the slots that will send later is due, or the first flow will begin; unit.Never
+// without one. It removes stale entries.
 func (h *host) nextSend() unit.Time {
 	for {
 		t := h.sends.FirstTime()
@@ -259,8 +262,8 @@ func (h *host) Receive(now unit.Time, _ packet.PortID, p *packet.Packet) {
 	h.reschedule(now)
 }
 
-// deliver gives a packet to its endpoint. A reply enters the NIC's queue; another packet, or one without an endpoint,
-// is freed.
+// deliver gives a packet to its endpoint, and makes the receiver of a flow for its first packet. A reply enters the
+// NIC's queue; another packet, or one without an endpoint, is freed.
 func (h *host) deliver(now unit.Time, p *packet.Packet) {
 	i := h.run.slotFor(h, p)
 	if i < 0 {
@@ -293,7 +296,7 @@ func (h *host) freePacket(p *packet.Packet) {
 // beginStall begins a stall, or prolongs it, up to time until.
 func (h *host) beginStall(until unit.Time) { h.stall = until }
 
-// endStall ends the stall, and delivers the packets that arrived during it.
+// endStall ends the stall, and delivers the packets that arrived during it, in their order.
 func (h *host) endStall(now unit.Time) {
 	h.stall = unit.Never
 	for _, p := range h.kept {
@@ -303,7 +306,7 @@ func (h *host) endStall(now unit.Time) {
 	h.kept = h.kept[:0]
 }
 
-// onPFC pauses the class of a PFC frame at the NIC, or resumes it, and records the event.
+// onPFC pauses the class of PFC frame p at the NIC for the time in p.Seq, or resumes it, and records the event.
 func (h *host) onPFC(now unit.Time, p *packet.Packet) {
 	class := p.Meta.Class % tm.Classes
 	if p.Kind == packet.Pause {
@@ -336,7 +339,7 @@ func (h *host) expirePauses(now unit.Time) {
 }
 
 // Dequeue returns the next packet to send, or nil, and when to call again (fabric.Node). Packets in the NIC's queues
-// precede those of ready flows.
+// precede those of ready flows. It counts the packet as sent.
 func (h *host) Dequeue(now unit.Time, _ packet.PortID) (*packet.Packet, unit.Time) {
 	h.woken = false
 	p, _, _ := h.port.DequeueNext(now)
@@ -390,7 +393,7 @@ func (h *host) setTimer() {
 	}
 }
 
-// nextTimer returns the first of the endpoints' timers; unit.Never without one.
+// nextTimer returns the first of the endpoints' timers; unit.Never without one. It removes stale entries.
 func (h *host) nextTimer() unit.Time {
 	for {
 		t := h.timers.FirstTime()

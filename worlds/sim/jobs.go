@@ -42,8 +42,8 @@ type persistentEndpointFactory interface {
 	Tick(group int) unit.Time
 }
 
-// runIdeal runs jobs on an ideal network, each on its own, and no flows. It returns the error of a job that cannot
-// run.
+// runIdeal runs jobs on an ideal network (Config.Ideal), each on its own, and no flows. The result ends with the last
+// rank, by Duration, or when Stopped returns true. It returns the error of a job that cannot run.
 func runIdeal(c *Config) (*outcome.Result, error) {
 	out := &outcome.Result{End: outcome.AllDone}
 	for i := range c.Jobs {
@@ -140,8 +140,8 @@ func withoutThreads(c *Config) *Config {
 // noCosts are the costs of messages that packets carry: the transport has them.
 var noCosts job.Costs
 
-// addJobs creates the ranks of jobs at their hosts, and starts them. Without jobs it has no effect. It returns an
-// error for an impossible job, and in wire mode.
+// addJobs creates the ranks of jobs at their hosts, and runs what is due at time 0. Without jobs it has no effect. It
+// returns an error for an impossible job, and in wire mode.
 func (r *Simulation) addJobs() error {
 	c := r.config
 	if len(c.Jobs) == 0 {
@@ -260,7 +260,7 @@ func (k *ranks) runDue(h *host, now unit.Time) {
 	k.setTimer(h)
 }
 
-// noteDone counts rank k if it has become done, and ends the job with the last one.
+// noteDone counts rank k, once, if it has become done, and ends the job at now with the last one.
 func (k *rank) noteDone(now unit.Time) {
 	if k.done || !k.IsDone() {
 		return
@@ -278,8 +278,9 @@ func (k *rank) noteDone(now unit.Time) {
 // itself is the time that a message takes from a rank to itself.
 const itself = unit.Nanosecond
 
-// Send begins to send a message to rank to (job.Network). It sends at least 1 B. A message to the same host uses no
-// packets. over reports that the message is sent already, or cannot be, which ends the run at its next audit.
+// Send begins to send a message to rank to (job.Network), as a new flow with at least 1 B that starts now. A message to
+// the same host uses no packets, and arrives after the time itself. over reports that the message is sent already, or
+// cannot be, which ends the run at its next audit.
 func (k *rank) Send(_, now unit.Time, to int32, m job.Message) (over bool) {
 	x := k.jobs
 	c := x.list[k.job].config
@@ -363,7 +364,8 @@ func (k *rank) Align(now unit.Time, r *job.Rank, at job.Ref, period unit.Time) {
 // hostOf returns the host of a rank, for any NIC of its messages.
 func (x *jobs) hostOf(j, rank int32) *host { return x.run.hosts[x.list[j].config.Hosts[rank]] }
 
-// notifyArrived notifies the receiving rank that a message has arrived completely, and runs its host's ranks.
+// notifyArrived notifies the receiving rank that a message, a flow of the run, has arrived completely, and runs its
+// host's ranks that are due.
 func (x *jobs) notifyArrived(flow packet.FlowID, now unit.Time) {
 	m := &x.message[int(flow)-x.run.listed]
 	h := x.hostOf(m.job, m.to)
@@ -372,8 +374,8 @@ func (x *jobs) notifyArrived(flow packet.FlowID, now unit.Time) {
 	h.jobs.runDue(h, now)
 }
 
-// notifySent notifies the sending rank that a message was sent and acknowledged at time end, and records its
-// duration.
+// notifySent notifies the sending rank that a message, a flow of the run, was sent and acknowledged at time end, and
+// records its duration.
 func (x *jobs) notifySent(flow packet.FlowID, end unit.Time) {
 	m := &x.message[int(flow)-x.run.listed]
 	h := x.hostOf(m.job, m.From)

@@ -42,7 +42,8 @@ type onset struct {
 	reduced   []unit.Time
 }
 
-// startObservation starts the observation that the configuration asks for. Without one, r.observation stays nil.
+// startObservation starts the observation that the configuration asks for, and connects it to the hosts, which must
+// exist. Without one, r.observation stays nil.
 func (r *Simulation) startObservation() {
 	c := r.config
 	if len(c.Onsets) == 0 && !c.Peaks && !c.Notices && !c.Ordering {
@@ -126,7 +127,8 @@ func (o *observation) recordCall(h *host, i int32, now unit.Time) {
 	*log = append(*log, outcome.Change{At: now, Flow: int32(s.flow), Window: window, Rate: rate})
 }
 
-// settleOnsets judges the changes of senders before done, when all earlier events have happened.
+// settleOnsets judges the changes of senders before done, when all earlier events have happened, and removes them from
+// the threads' logs. No thread may be running.
 func (o *observation) settleOnsets(done unit.Time) {
 	for i := range o.onsets {
 		if o.isUnknown(i) {
@@ -177,7 +179,8 @@ func (o *observation) changesOf(onset int) (all []outcome.Change) {
 }
 
 // JudgeOnset returns the result of an onset at a port that the network outside an Edge has detected at time start;
-// unit.Never if it did not begin. changes are the hosts' (Result.Changes); they may include other flows.
+// unit.Never if it did not begin. changes are the hosts' (Result.Changes), in the order of time for each flow. They may
+// include other flows, and stay as they are.
 func JudgeOnset(x *outcome.Onset, start unit.Time, changes []outcome.Change) outcome.OnsetResult {
 	o := observation{}
 	n := onset{config: x, startTime: start, reduced: make([]unit.Time, len(x.Flows))}
@@ -251,8 +254,8 @@ func (g *gauge) Book(env *dataplane.Env, p *packet.Packet) {
 	}
 }
 
-// recordArrival records a packet for the endpoint of slot i, before the endpoint gets it: a notice at a sender, or
-// the order of data at a receiver.
+// recordArrival records a packet for the endpoint of slot i, before the endpoint gets it: a notice at a sender, in the
+// measured part, or the order of data at a receiver.
 func (o *observation) recordArrival(h *host, i int32, now unit.Time, p *packet.Packet) {
 	f := h.slot[i].flow
 	sender := o.run.config.Flows[f].Src == int(h.number)
@@ -264,7 +267,7 @@ func (o *observation) recordArrival(h *host, i int32, now unit.Time, p *packet.P
 	}
 }
 
-// restartPeaks begins the measured part. The peak of a sender begins with the bytes that it has in flight.
+// restartPeaks begins the measured part at now. The peak of a sender begins with the bytes that it has in flight.
 func (o *observation) restartPeaks(now unit.Time) {
 	for i := range o.flows {
 		w := &o.flows[i]
@@ -281,8 +284,8 @@ func (o *observation) restartPeaks(now unit.Time) {
 	}
 }
 
-// addResult adds the observation to a run's result; out.Time must be set. notices are the arrived ones, last and
-// first the counters at the end and the beginning of the measured part.
+// addResult judges the remaining changes and adds the observation to a run's result; out.Time must be set. notices are
+// the arrived ones, last and first the counters at the end and the beginning of the measured part.
 func (o *observation) addResult(out *outcome.Result, notices outcome.Notices, last, first *wiring.CounterSnapshot) {
 	c := o.run.config
 	o.settleOnsets(unit.Never)

@@ -16,7 +16,8 @@ import (
 // do not count: samples, stalls of idle hosts, renewed pauses, probes between switches, and ticks of programs that are
 // idle (dataplane.Idler). Packets that PFC holds are in the network: if they block each other, deadlock finds them.
 
-// hasPending reports whether an event can still affect an unfinished flow. All nodes must have reached the same time.
+// hasPending reports whether an event can still affect an unfinished flow. It keeps the NIC that it finds busy in
+// d.busy until the next call. All nodes must have reached the same time.
 func (d *drive) hasPending() bool {
 	if len(d.events) > 0 {
 		return true
@@ -117,7 +118,8 @@ func (r *Simulation) lostAt(flow int, down []int) (found []int) {
 const maxMessageWaits = 3
 
 // messageWaits explains up to maxMessageWaits messages of unfinished job j that are in flight, or that their senders
-// wrote off. Messages with packets that were lost at links that are down come first, then the oldest ones.
+// wrote off. Messages with packets that were lost at links that are down come first, then the oldest ones. All nodes
+// must have reached the same time.
 func (r *Simulation) messageWaits(j int, now unit.Time) (out []outcome.MessageWait) {
 	x, down := r.jobs, r.downLinks()
 	var open, intact []int
@@ -148,7 +150,8 @@ func (r *Simulation) messageWaits(j int, now unit.Time) (out []outcome.MessageWa
 	return out
 }
 
-// eachPacket visits the packets on links and in the queues of ports. It omits packets that hosts keep during a stall.
+// eachPacket visits the packets on links and in the queues of ports. It omits packets that hosts keep during a stall,
+// and those that switches recirculate. visit must not change them.
 func (r *Simulation) eachPacket(visit func(*packet.Packet)) {
 	for i := range r.linkOf {
 		if !r.fabric.IsLinkEmpty(i) {

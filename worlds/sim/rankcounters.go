@@ -24,8 +24,9 @@ func (r *Simulation) addRankCounters(counters [][]outcome.RankCounters, flow int
 	counters[m.job][m.to].Got += o.Receiver.ReceivedBytes
 }
 
-// rankCounters returns the counters of the messages of each job since the run began, finished and in progress. All
-// nodes must have reached the same time.
+// rankCounters returns new counters of the messages of each job since the run began, finished and in progress, by job
+// and rank. It records the counters of messages in progress in their outcomes. All nodes must have reached the same
+// time.
 func (r *Simulation) rankCounters() (out [][]outcome.RankCounters) {
 	for _, x := range r.closedCounters {
 		out = append(out, append([]outcome.RankCounters(nil), x...))

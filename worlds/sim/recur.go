@@ -139,6 +139,7 @@ func (x *recurring) iterationCount() int { return x.program.Ops(0, 0) / x.progra
 
 // checkRecurrence is called when all events before now are done. If the network is idle after another iteration, it
 // normalises the network, restarts random draws if the configuration requires it, and skips iterations if they recur.
+// It also moves the run's next check (lookFrom).
 func (x *recurring) checkRecurrence(now unit.Time) {
 	r := x.drive.Simulation
 	over := r.jobs.list[0].tally.CountOver()
@@ -160,7 +161,7 @@ func (x *recurring) checkRecurrence(now unit.Time) {
 }
 
 // releaseFinished releases all state of messages that are over, also their places in the lists of flows. It returns
-// false, after a sweep only, if a message or an endpoint is still active.
+// false, after a sweep only, if a message or an endpoint is still active. All nodes must have reached the same time.
 func (r *Simulation) releaseFinished() bool {
 	r.sweepFlows()
 	x := r.jobs
@@ -185,7 +186,8 @@ func (r *Simulation) releaseFinished() bool {
 	return true
 }
 
-// forgetEndpoints removes released endpoints and their timers. Flows that are to begin stay.
+// forgetEndpoints removes released endpoints, which all of the host must be, and their timers. Flows that are to begin
+// stay.
 func (h *host) forgetEndpoints() {
 	h.slot, h.unused, h.finished = h.slot[:0], h.unused[:0], h.finished[:0]
 	left := h.sends
@@ -198,8 +200,8 @@ func (h *host) forgetEndpoints() {
 	h.setTimer()
 }
 
-// compareState stores the current state, compares it with those after earlier iterations, and skips iterations if
-// they recur. Otherwise it records the reason in the report.
+// compareState stores the current state, compares it with those after earlier iterations, and skips iterations if they
+// recur. Otherwise it records the reason in the report. It normalises the switches. The network must be idle.
 func (x *recurring) compareState(now unit.Time) {
 	r := x.drive.Simulation
 	before, anchor := x.before, x.anchor
@@ -293,8 +295,9 @@ func (x *recurring) recordDifference() {
 	}
 }
 
-// skippable returns the number of iterations that can be skipped in whole cycles, so that all ranks keep the
-// operations that they look ahead at, and the run its end. period is the time of a cycle of cycle iterations.
+// skippable returns the number of iterations that can be skipped in whole cycles, so that all ranks keep the operations
+// that they look ahead at, and the run its end; 0 or below: no iteration. period is the time of a cycle of cycle
+// iterations.
 func (x *recurring) skippable(now, period unit.Time, cycle int) int {
 	n := x.iterationCount() - x.over - x.program.Ahead()
 	for _, k := range x.drive.jobs.list[0].ranks {
@@ -307,8 +310,8 @@ func (x *recurring) skippable(now, period unit.Time, cycle int) int {
 	return cycles * cycle
 }
 
-// skipIterations skips n iterations, in whole cycles of the iterations from was to now. It updates the ranks, the
-// job's tally, the report and the end of the run, and ends the search.
+// skipIterations skips n iterations, in whole cycles of the given number of iterations from was to now. It updates the
+// ranks, the job's tally, the report and the end of the run, and ends the search.
 func (x *recurring) skipIterations(n, cycle int, was, now *moment) {
 	r := x.drive.Simulation
 	j := &r.jobs.list[0]
@@ -488,8 +491,8 @@ func (s *skipped) addPort(i int, p *PortView) {
 	}
 }
 
-// completeCounters adds the counters of the skipped iterations to c and to the first job's. It has no effect if no
-// iteration was skipped, or x is nil.
+// completeCounters adds the counters of the skipped iterations to c, and to the closed counters and message times of
+// the first job. It has no effect if no iteration was skipped, or x is nil. It must be called once.
 func (x *recurring) completeCounters(c *counted) {
 	if x == nil || x.skipped == nil {
 		return

@@ -93,8 +93,9 @@ func (r *Simulation) firstFailure() error {
 	return nil
 }
 
-// New builds the network of a configuration, with all flows and jobs, for one call of Simulation.Run. It returns an
-// error if the configuration is impossible. The caller must not change c until the run ends.
+// New builds the network of a configuration, with all flows and jobs, for one call of Simulation.Run. It begins the
+// flows that start at time 0. It returns an error if the configuration is impossible. The caller must not change c
+// until the run ends; flows may change their NICs in c.Flows.
 func New(c *Config) (*Simulation, error) {
 	n := c.Wiring.Network
 	c = withoutThreads(c)
@@ -172,8 +173,8 @@ func New(c *Config) (*Simulation, error) {
 	return r, nil
 }
 
-// recordPFC records a PFC frame that has arrived at a port, or the end of a pause (packet.Resume). It may be called
-// by the node's thread.
+// recordPFC records a PFC frame that has arrived at a port, or the end of a pause (packet.Resume), in the node's
+// thread. Only that thread may call it. OnPFC is called later (reportPauses).
 func (r *Simulation) recordPFC(now unit.Time, node int, port packet.PortID, class uint8, kind packet.Kind) {
 	t := r.threadOfNode(node)
 	t.paused = true
@@ -204,8 +205,8 @@ func (r *Simulation) addWatches() {
 	}
 }
 
-// takeSamples reads the watches that are due at now. At the end of a run it reads only counters: other values belong to
-// no interval.
+// takeSamples reads the watches that are due at now, and appends their values to r.watched. At the end of a run it
+// reads only counters: other values belong to no interval.
 func (r *Simulation) takeSamples(now unit.Time, atEnd bool) {
 	for _, k := range r.watches.Due(now) {
 		if w := &r.config.Watches[k]; !atEnd || w.What.IsCounter() {
@@ -214,8 +215,9 @@ func (r *Simulation) takeSamples(now unit.Time, atEnd bool) {
 	}
 }
 
-// readWatch returns the value of one watched quantity at now, in the unit of the quantity; −1 if the flow has no
-// value, because it has not begun, has ended, or its sender does not report it.
+// readWatch returns the value of one watched quantity at now, in the unit of the quantity. It is −1 if the flow has no
+// value, because it has not begun, has ended, or its sender does not report it. It may make the flow's sender
+// (senderSlot).
 func (r *Simulation) readWatch(w *outcome.Watch, now unit.Time) int64 {
 	if w.What == outcome.BufferBytes {
 		return int64(r.switches[w.Index].BufferedBytes())
@@ -272,8 +274,8 @@ func classOf(e transport.Endpoint, flowClass uint8) uint8 {
 	return min(flowClass, tm.Classes-1)
 }
 
-// slotFor returns the slot of the endpoint for a packet at host h: the flow's receiver or sender. It makes the
-// receiver for the first packet. Without an endpoint it returns closed if the end was released, else notStarted.
+// slotFor returns the slot of the endpoint for a packet at host h: the flow's receiver or sender. It makes the receiver
+// for the first packet. Without an endpoint it returns closed if the end was released, else notStarted.
 func (r *Simulation) slotFor(h *host, p *packet.Packet) int32 {
 	if int(p.Flow) >= len(r.sender) {
 		return notStarted
@@ -331,7 +333,7 @@ func (r *Simulation) takeSnapshot(now unit.Time) (s wiring.CounterSnapshot) {
 }
 
 // makeResult returns the result of a run that ends at time end of its clock, including the skipped iterations. It
-// must be called once.
+// reduces the outcomes of flows to the measured part, so it must be called once.
 func (d *drive) makeResult(reason outcome.EndReason, end unit.Time) *outcome.Result {
 	r, c := d.Simulation, d.config
 	_, _, notices := r.mergeThreads()

@@ -20,8 +20,8 @@ type stray struct {
 // maxStrays limits the flows for which a NIC counts stray packets separately.
 const maxStrays = 64
 
-// onStray counts a packet that no endpoint of this NIC expects. It counts by flow, up to maxStrays flows, if the
-// packet is from the flow's source.
+// onStray counts a packet that no endpoint of this NIC expects. It counts by flow, up to maxStrays flows, if the packet
+// is from the flow's source. It does not free the packet.
 func (h *host) onStray(p *packet.Packet) {
 	h.unexpected++
 	r, flow := h.run, int(p.Flow)

@@ -75,8 +75,8 @@ func (r *Simulation) findDeadlock() []outcome.Stuck {
 }
 
 // findBlockers finds the queues that must move before the next switch resumes queue h, and adds them to h.waitsFor.
-// number has the index of each held queue. It returns false if a packet there can move, or the queue is about to be
-// released.
+// number has the index of each held queue in the list of them. It returns false if a packet there can move, or the
+// queue is about to be released.
 func (r *Simulation) findBlockers(h *held, number map[queueOf]int) bool {
 	back := r.linkOf[h.direction^1] // the port there that the link leads to
 	next := r.switches[back.Node]
@@ -111,8 +111,8 @@ func (r *Simulation) findBlockers(h *held, number map[queueOf]int) bool {
 	return found != 0
 }
 
-// findCycle follows the first dependency of queue k and of each further queue until a queue occurs again, and returns
-// the cycle.
+// findCycle follows the first dependency of queue k, an index into all, and of each further queue until a queue occurs
+// again, and returns the cycle. Each queue on the way must have a dependency.
 func (r *Simulation) findCycle(all []held, k int) []outcome.Stuck {
 	at := map[int]int{}
 	var path []outcome.Stuck

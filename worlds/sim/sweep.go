@@ -81,7 +81,7 @@ func (r *Simulation) sweepFlows() {
 }
 
 // giveBack releases the ends of a flow without packets in the network if they are idle, after recording its outcome.
-// It reports whether it did.
+// Endpoints and the place of a message may then be reused. It reports whether it did.
 func (r *Simulation) giveBack(flow packet.FlowID) bool {
 	f := &r.config.Flows[flow]
 	src, dst := r.hosts[f.Src], r.hosts[f.Dst]

@@ -86,7 +86,8 @@ func divideNodes(c *Config, links []fabric.Link) (threadOf []int32, threads int)
 }
 
 // assignSwitches assigns the groups of switches to the threads of their neighbours, tier by tier. In a tie the thread
-// with fewer ports so far gets the group. group is by node. threadOf is by group, −1 if unknown, and is completed.
+// with fewer ports so far gets the group. group is by node. threadOf is by group, −1 if unknown, and is completed;
+// groups without neighbours get thread 0.
 func assignSwitches(n *topology.Network, group, threadOf []int32, threads int) {
 	near := make([][]int32, len(threadOf))
 	for i := range n.Links {
@@ -158,7 +159,8 @@ func (r *Simulation) linkPart(k int) fabric.Part {
 	return p
 }
 
-// gatherThreads adds the records of the threads since the last call. No thread may be running.
+// gatherThreads adds the records of the threads since the last call to r, calls OnPFC for their pauses, and moves free
+// packets between their pools. No thread may be running.
 func (r *Simulation) gatherThreads() {
 	for _, t := range r.threads {
 		r.unfinished -= t.ended
@@ -212,7 +214,8 @@ func (r *Simulation) levelPools() {
 	}
 }
 
-// mergeThreads returns records of all threads that do not change afterwards: delays, tally and notices.
+// mergeThreads returns records of all threads together: delays by group (nil without Config.Delays), tally and notices.
+// The threads keep theirs. No thread may be running.
 func (r *Simulation) mergeThreads() (delays []unit.Histogram, tally outcome.FrameTally, notices outcome.Notices) {
 	if r.config.Delays {
 		delays = make([]unit.Histogram, len(r.threads[0].delays))

@@ -18,7 +18,7 @@ func TracePorts(n *topology.Network) []trace.Port {
 }
 
 // flushTrace writes the trace up to done. When all flows are done the trace ends with the last of them, since how far
-// the run continues depends on windows. The collector keeps its error.
+// the run continues depends on windows. The collector keeps its error. Config.Trace must not be nil.
 func (r *Simulation) flushTrace(done unit.Time) {
 	if r.config.UntilDone && r.unfinished == 0 {
 		r.config.Trace.EndAt(r.lastFinish)

@@ -110,7 +110,7 @@ func (r *Simulation) wakeHost(h *host, now unit.Time) {
 }
 
 // activateTriggers begins the flows that wait for the end of a flow, which this host has found: at the receiver if
-// arrived, else at the sender. Flows that have begun remain unchanged.
+// arrived, else at the sender. They may be at other hosts, which it wakes. Flows that have begun remain unchanged.
 func (h *host) activateTriggers(now unit.Time, flow packet.FlowID, arrived bool) {
 	r := h.run
 	t := r.triggers

@@ -13,7 +13,8 @@ type tuple struct {
 	srcPort, dstPort uint16
 }
 
-// flowTuples returns the flows of these hosts by the tuples of their packets, in both directions.
+// flowTuples returns the flows of these hosts by the tuples of their packets, in both directions. It makes receivers of
+// flows, only to read their ports.
 func (r *Simulation) flowTuples() map[tuple]packet.FlowID {
 	flows := map[tuple]packet.FlowID{}
 	var given []tuple
@@ -68,9 +69,9 @@ func (r *Simulation) addMoved(flows map[tuple]packet.FlowID, given []tuple) {
 	}
 }
 
-// wireFunc returns the function that wire mode applies to a packet at the end of a link; nil in fast mode. It keeps
-// only the packet's bytes, its size in the run's framing, which a link knows, and the fields that measures need
-// (sender, time and reason). It panics if a codec fails.
+// wireFunc returns the function that wire mode applies to a packet at the end of a link; nil in fast mode. That
+// function replaces the packet by what is parsed from its bytes. It keeps only those bytes, its size in the run's
+// framing, which a link knows, and the fields that measures need (sender, time and reason). It panics if a codec fails.
 func (r *Simulation) wireFunc() func(p *packet.Packet) {
 	if !r.config.Wire {
 		return nil

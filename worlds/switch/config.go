@@ -130,8 +130,8 @@ func Decode(s Schemes, file string, data []byte) (*Config, error) {
 	return d.c, nil
 }
 
-// requireKey returns the value of a key of t and reports an error if it is missing. what describes the key, known
-// lists the possible keys, and allowed is an example.
+// requireKey returns the value of a key of t, and whether t has it. It reports an error if a mapping lacks the key.
+// what describes the key, known lists the possible keys, and allowed is an example.
 func (d *decoder) requireKey(t *document.Node, key, what string, known []string,
 	allowed string) (*document.Node, bool) {
 	v := t.Find(key)
@@ -208,7 +208,8 @@ func parseMetricsAddress(text string) (netip.AddrPort, error) {
 	return a, nil
 }
 
-// decodePorts decodes the ports, from two up to control.MaxPorts, with different interfaces.
+// decodePorts decodes the ports, from two up to control.MaxPorts, with different interfaces, and appends them to
+// d.c.Ports. A port without a buffer gets the default, also in the document.
 func (d *decoder) decodePorts(t *document.Node) {
 	c := d.c
 	if t.Kind != document.Mapping {
@@ -252,7 +253,8 @@ func (d *decoder) decodePorts(t *document.Node) {
 	}
 }
 
-// decodeBound reads the limit of a queue, which must hold a full frame and fit into memory.
+// decodeBound reads the limit of a queue. It reports an error if the limit holds no full frame or more than maxBuffer
+// packets.
 func (d *decoder) decodeBound(t *document.Node) unit.Length {
 	l := switchfile.ReadBuffer(d.Reader, t)
 	switch {
@@ -329,7 +331,7 @@ func (d *decoder) checkSchemes() {
 }
 
 // buildOnce builds the programs and schedulers once, for errors that only building finds, and collects the programs'
-// metrics.
+// metrics in d.c.metrics. What it has built is dropped.
 func (d *decoder) buildOnce() {
 	c := d.c
 	u := frames.NewUsers(&c.Users, 0)
@@ -360,7 +362,8 @@ func (d *decoder) buildOnce() {
 	b.Switch() // programs have reported their errors above
 }
 
-// bridgeConfig returns the data plane's configuration for frames of up to maxFrame bytes, with these programs.
+// bridgeConfig returns the data plane's configuration for frames of up to maxFrame bytes, with tags. programs builds
+// its programs. seed determines all random numbers.
 func (c *Config) bridgeConfig(seed uint64, maxFrame int, u *frames.Users,
 	programs func(site *dataplane.Site) ([]dataplane.Program, error)) live.BridgeConfig {
 	return live.BridgeConfig{
@@ -371,7 +374,8 @@ func (c *Config) bridgeConfig(seed uint64, maxFrame int, u *frames.Users,
 	}
 }
 
-// addMetrics adds the metrics of a program. They must differ from other programs' and the switch's own.
+// addMetrics adds the metrics of a program, if it has any. It returns an error unless they differ from other programs'
+// and the switch's own.
 func (c *Config) addMetrics(p dataplane.Program) error {
 	x, ok := p.(dataplane.Metered)
 	if !ok {

@@ -193,7 +193,7 @@ func (l *loop) carryFrames() error {
 }
 
 // applyReload changes to the configuration of a decoded file and replies with the result. After an error the old
-// configuration remains.
+// configuration remains. It counts successful reloads.
 func (l *loop) applyReload(x *decoded) {
 	var notes []string
 	err := x.err // the supervisor has decoded the same file
@@ -208,7 +208,7 @@ func (l *loop) applyReload(x *decoded) {
 	l.out.Encode(control.Reply{Is: control.IsReloaded, Notes: notes}.Shorten())
 }
 
-// publishCounters writes the counters to the shared memory without allocation.
+// publishCounters writes the counters to the shared memory without allocation. Only the driver's thread may call it.
 func (l *loop) publishCounters() {
 	b, c := l.driver, l.shared.Begin()
 	defer l.shared.End()

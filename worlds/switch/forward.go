@@ -81,8 +81,8 @@ func (f *forward) Adopt(_ unit.Time, other dataplane.Program) (kept string, lost
 // Name returns "forward".
 func (f *forward) Name() string { return "forward" }
 
-// Ingress chooses the egress port and replicates frames for several. It drops packets without a port or a frame, and
-// consumes frames with both ends at one port.
+// Ingress chooses the egress port, Meta.Out, and replicates frames for several. With more than two ports it also learns
+// the sender's address. It drops packets without a port or a frame, and consumes frames with both ends at one port.
 func (f *forward) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
 	if int(m.In) >= f.ports || p.Data == nil {
@@ -141,7 +141,8 @@ func (f *forward) findEntry(key uint64) *macEntry {
 	return nil
 }
 
-// learnAddress records that an address was seen at a port at now. An address that was silent for ageing starts again.
+// learnAddress records in the table that an address (macKey) was seen at a port at now. An address that was silent for
+// ageing starts again.
 func (f *forward) learnAddress(now unit.Time, key uint64, port packet.PortID) {
 	s := f.findEntry(key)
 	if s == nil || now-s.lastSeen >= ageing {

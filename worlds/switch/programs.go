@@ -25,8 +25,8 @@ type running struct {
 	names   [][]byte          // names of its metrics
 }
 
-// newRunning builds a program named by a file at a site, and notes the inputs that it has read. It does not adopt
-// state.
+// newRunning builds a program named by a file at a site, and notes the inputs that it has read, for which it clears
+// site.LimitsRead before. It does not adopt state.
 func newRunning(site *dataplane.Site, w *switchfile.Program) (running, error) {
 	site.LimitsRead = false
 	p, err := w.Scheme.Build(site, w.Config)
@@ -67,8 +67,8 @@ func declaredAt(site *dataplane.Site) (names []string) {
 // meters.
 const maxLost = 20
 
-// adoptState takes over the state of old if the program can. The note for the log describes the result; it is empty
-// if no state was lost and the parameters are equal.
+// adoptState takes over the state of old if the program can; old must not run afterwards. The note for the log
+// describes the result; it is empty if no state was lost and the parameters are equal.
 func (r *running) adoptState(now unit.Time, old *running) (note string) {
 	var kept string
 	var lost []string
@@ -104,7 +104,7 @@ func listPrograms(list []running, builtIn ...dataplane.Program) (all []dataplane
 	return append(all, builtIn...)
 }
 
-// evictAddress makes programs and the ports' schedulers drop the state of an address before its number is reused.
+// evictAddress makes programs and the ports' schedulers drop the state of address number a before the number is reused.
 func evictAddress(list []running, ports []*tm.Port, a packet.Addr) {
 	for _, p := range ports {
 		p.EvictAddress(a)
@@ -116,9 +116,9 @@ func evictAddress(list []running, ports []*tm.Port, a packet.Addr) {
 	}
 }
 
-// replacePrograms builds the wanted programs next to the old ones, which it leaves running. An unchanged program
-// continues, a changed one takes over its predecessor's state if it can (dataplane.Adopter), and the others start
-// fresh. The notes for the log list kept and lost state. At the start old is nil, and there are no notes.
+// replacePrograms builds the wanted programs next to the old ones. An unchanged program continues, a changed one takes
+// over its predecessor's state if it can (dataplane.Adopter), and the others start fresh. The old list stays as it is,
+// for an error. The notes for the log list kept and lost state. At the start old is nil, and there are no notes.
 func replacePrograms(now unit.Time, site *dataplane.Site, old []running, wanted []switchfile.Program) (list []running,
 	notes []string, err error) {
 	for _, w := range wanted {
@@ -155,7 +155,8 @@ type sampler struct {
 	label   [2 * control.MaxText]byte
 }
 
-// addSamples adds the samples of a program at now to c, as far as c has space.
+// addSamples adds the samples of a program at now to c, as far as c has space. A program without metrics adds no
+// sample.
 func (s *sampler) addSamples(now unit.Time, r *running, c *control.Counters) {
 	if r.metered == nil {
 		return

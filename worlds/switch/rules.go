@@ -33,8 +33,8 @@ func (c *Config) exemptWarnings() (warnings []document.Warning) {
 // ownUserKeys lists the keys of users without a single value.
 var ownUserKeys = []string{"behind", "named", "unnamed"}
 
-// decodeUsers decodes the users into d.c.Users; file is the place if the key is missing, and t is nil. It must follow
-// the ports and the programs, which may name users.
+// decodeUsers decodes the users into d.c.Users, and adds missing keys with their defaults to the document. file is the
+// place if the key is missing, and t is nil. It must follow the ports and the programs, which may name users.
 func (d *decoder) decodeUsers(t *document.Node, file document.Position) {
 	c := d.c
 	if t == nil {
@@ -116,8 +116,8 @@ func (d *decoder) decodeNames(u *frames.Rules, t *document.Node) {
 	u.VLANs = slices.Compact(u.VLANs)
 }
 
-// decodeCustomers decodes users with names, each with addresses, prefixes and VLANs, into u. An address or VLAN of
-// two users is an error.
+// decodeCustomers decodes users with names, each with addresses, prefixes and VLANs, and appends them to u.Customers.
+// An address or VLAN of two users is an error.
 func (d *decoder) decodeCustomers(u *frames.Rules, t *document.Node) {
 	prefixes, vlans := map[netip.Prefix]string{}, map[frames.VLANs]string{}
 	for _, k := range t.Keys {

@@ -18,7 +18,8 @@ type CounterSnapshot struct {
 	Made, NoticeDrops uint64
 }
 
-// ReadCounters reads all counters at now. f may be nil while there is no fabric; links then have no losses.
+// ReadCounters reads all counters at now. All switches and NICs must exist. f may be nil while there is no fabric;
+// links then have no losses.
 func (w *Wiring) ReadCounters(now unit.Time, f *fabric.Fabric) CounterSnapshot {
 	c := CounterSnapshot{ports: make([]outcome.PortResult, 0, len(w.Directions))}
 	for i, d := range w.Directions {

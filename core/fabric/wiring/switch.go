@@ -30,10 +30,10 @@ type SwitchConfig struct {
 	Codec         dataplane.Codec // nil: the codec for frames with the addresses of Config.Hosts
 }
 
-// NewSwitch makes the switch of a node, with its ports. It allocates its own packets from the pool of its part of the
-// fabric. The part's observer, if there is one, sees the packets that it queues and drops. The morePrograms follow the
-// programs of its configuration; onPFC is dataplane.Config's, and may be nil. NewSwitch stores the switch in
-// w.Switches. It fails if a scheduler or a program cannot be made.
+// NewSwitch makes the switch of a node, with its ports, and stores them in w. It allocates its own packets from the
+// pool of its part of the fabric. The part's observer, if there is one, sees the packets that it queues and drops. The
+// morePrograms follow the programs of its configuration; onPFC is dataplane.Config's, and may be nil. It fails if a
+// scheduler or a program cannot be made.
 func (w *Wiring) NewSwitch(node int, part fabric.Part, morePrograms []dataplane.Program, onPFC func(now unit.Time,
 	in packet.PortID, class uint8, kind packet.Kind)) (*dataplane.Switch, error) {
 	c := w.config

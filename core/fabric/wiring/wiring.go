@@ -136,7 +136,7 @@ func (w *Wiring) isUnlimited(link, e int) bool {
 // LinksFrom returns the links that leave a node, by port, as indices into Links.
 func (w *Wiring) LinksFrom(node int) []int32 { return w.leaving[node] }
 
-// AttachNIC sets the port of a host: a NIC.
+// AttachNIC sets the port of a host: a NIC. It has no effect for a port without a link.
 func (w *Wiring) AttachNIC(host, port int, p *tm.Port) {
 	if port < len(w.leaving[host]) { // a host without a link still has a NIC
 		w.ports[w.leaving[host][port]] = p

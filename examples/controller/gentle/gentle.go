@@ -28,7 +28,8 @@ type Gentle struct {
 	c      Config
 }
 
-// OnAck grows the window by a packet a round trip, and doubles it in slow start.
+// OnAck grows the window by a packet a round trip, and doubles it in slow start. The window stays in recovery and while
+// it does not limit the sender.
 func (g *Gentle) OnAck(_ unit.Time, a *cc.Ack) {
 	if !a.Advanced || !a.Limited || a.Losses.State == cc.Reduced || a.Losses.State == cc.Recovery {
 		return

@@ -25,7 +25,8 @@ type flowlist struct {
 	Finished bool `help:"flowlist: leave out flows that are not finished."`
 }
 
-// Write writes flows.csv into a folder.
+// Write writes the flows of the results in dir as flows.csv into the folder into, which it makes if needed, and prints
+// the file's name to out.
 func (x *flowlist) Write(r *experiment.Registry, dir, into string, out io.Writer) error {
 	o, err := results.Open(r, dir)
 	if err != nil {

@@ -34,7 +34,8 @@ func Scheme() topology.Scheme {
 	})
 }
 
-// buildRing makes the network. Hosts come before switches, so they are numbered from 0.
+// buildRing makes the network of at least three switches, with hosts at each. All links are as each, except for its
+// Ends. Hosts come before switches, so they are numbered from 0.
 func buildRing(switches, hosts int, each topology.Link) *topology.Network {
 	n := &topology.Network{}
 	for i := range switches * hosts {

@@ -107,7 +107,7 @@ func (r *blockReader) fail(format string, args ...any) error {
 	return &BlockError{r.number, r.offset, fmt.Sprintf(format, args...)}
 }
 
-// readPCAPNG reads all blocks of a pcapng file.
+// readPCAPNG reads all blocks of a pcapng file and passes their frames to r.emit. An error of r.emit ends it.
 func (r *blockReader) readPCAPNG() error {
 	for ; r.offset < int64(len(r.file)); r.number++ {
 		b := r.file[r.offset:]
@@ -203,7 +203,7 @@ func (r *blockReader) interfaceAt(number uint32) (*captureInterface, error) {
 	return &r.section[number], nil
 }
 
-// readInterface reads an interface description block.
+// readInterface reads the body of an interface description block and appends the interface to r.section.
 func (r *blockReader) readInterface(body []byte) error {
 	if len(body) < 8 {
 		return r.fail("an interface's block of %d bytes", len(body)+12)
@@ -286,7 +286,7 @@ func (r *blockReader) emitPacket(i *captureInterface, data []byte, kept, length 
 	return r.emit(x)
 }
 
-// readPCAP reads a pcap file.
+// readPCAP reads a pcap file in the byte order r.order and passes its frames to r.emit. An error of r.emit ends it.
 func (r *blockReader) readPCAP() error {
 	if len(r.file) < pcapHeader {
 		return r.fail("the file ends after %d of the %d bytes of a header of pcap", len(r.file), pcapHeader)

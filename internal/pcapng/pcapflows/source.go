@@ -172,7 +172,8 @@ func (r *captureReader) addFrame(f *Frame) error {
 	return err
 }
 
-// takePacket adds the packet of a frame to the items. The result reason is why it is left out; empty if it is not.
+// takePacket adds the packet of a frame to the items, and numbers its addresses. The result reason is why it is left
+// out; empty if it is not. A packet more than Horizon behind time 0 is an error.
 func (r *captureReader) takePacket(f *Frame) (reason string, err error) {
 	if hasWeirSuffix(f.Interface.Name) {
 		return weirDrops, nil
@@ -217,7 +218,7 @@ func hasWeirSuffix(name string) bool {
 		len(name) > len(Changes) && name[len(name)-len(Changes):] == Changes
 }
 
-// numberAddress returns the number of an address, assigned in order of appearance.
+// numberAddress returns the number of an address. A new address gets the next one.
 func (r *captureReader) numberAddress(a netip.Addr) int32 {
 	n, known := r.numbers[a]
 	if !known {
@@ -227,8 +228,9 @@ func (r *captureReader) numberAddress(a netip.Addr) int32 {
 	return n
 }
 
-// readTransport reads the ports of a packet, and with Selection.Flows its TCP header, into x. reason is why the packet
-// is left out; empty if the packet is selected.
+// readTransport reads the ports of a packet, and with Selection.Flows its TCP header, into x. It records a selected
+// first fragment, from which later ones get their ports. The result reason is why the packet is left out; empty if the
+// packet is selected.
 func (r *captureReader) readTransport(h *header, x *item) (reason string) {
 	if !r.Selection.Flows && r.Port == 0 {
 		return ""

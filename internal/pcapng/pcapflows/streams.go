@@ -8,7 +8,8 @@ import (
 	"weir/core/unit"
 )
 
-// followConnections stores the streams of the TCP connections, from their segments in order of time.
+// followConnections stores the streams of the TCP connections, from their segments in r.items, which must be in order
+// of time. It also sets the source's counts of connections, segments and missing bytes.
 func (r *captureReader) followConnections() {
 	open := map[tuple]*connection{}
 	var all []*connection

@@ -257,8 +257,9 @@ func (p *Process) Output() string {
 	return strings.Join(p.lines, "\n")
 }
 
-// awaitEvent waits until happened returns true. The exit of the process fails the test unless the condition then holds.
-// With forExit the exit is the awaited event. The text what names the event in the message.
+// awaitEvent waits until happened returns true, which ends the limit of LimitWork. The exit of the process fails the
+// test unless the condition then holds. With forExit the exit is the awaited event. The text what names the event in
+// the message.
 func (p *Process) awaitEvent(what string, forExit bool, happened func() bool) {
 	p.t.Helper()
 	exhausted := false

@@ -7,8 +7,8 @@ import (
 	"weir/core/packet"
 )
 
-// NewDatagram returns a UDP frame of size bytes with all headers, between the hosts 10.0.0.src and 10.0.0.dst, with
-// matching MAC addresses.
+// NewDatagram returns a UDP frame of size bytes with all headers, at least 42, between the hosts 10.0.0.src and
+// 10.0.0.dst, with matching MAC addresses and a payload of zeros.
 func NewDatagram(t testing.TB, src, dst byte, tos uint8, size int) []byte {
 	t.Helper()
 	a, b := netip.AddrFrom4([4]byte{10, 0, 0, src}), netip.AddrFrom4([4]byte{10, 0, 0, dst})
@@ -24,7 +24,8 @@ func NewDatagram(t testing.TB, src, dst byte, tos uint8, size int) []byte {
 	return f
 }
 
-// NewSYN returns a frame with a SYN over IP of this version, 4 or 6, with the given MSS and payload length.
+// NewSYN returns a frame with a SYN over IP of this version, 4 or 6, with the given MSS and payload length, both in
+// bytes.
 func NewSYN(t testing.TB, version int, mss uint16, payload int) []byte {
 	t.Helper()
 	src, dst := netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("10.0.0.2")

@@ -98,7 +98,8 @@ func runTraced(t testing.TB, c *sim.Config, sinks func(ports []string) []trace.S
 	return all
 }
 
-// CheckWritable returns a function that checks that the text form can express a record.
+// CheckWritable returns a function that checks that the text form can express a record. It ignores records with
+// negative numbers, and returns an error after 1,000 records.
 func CheckWritable(t testing.TB) func(*trace.Record) error {
 	n := 0
 	return func(r *trace.Record) error {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// WatchIdle starts to measure the idle time of this machine's cores. The returned function stops it, and marks the
-// attempt as disturbed if other processes used all cores.
+// WatchIdle starts to measure the idle time of this machine's cores. The returned function ends that, and marks the
+// attempt as disturbed if the cores were idle for less than 10 % of their time.
 func (t *Try) WatchIdle() (end func()) {
 	idle, all := t.idleTimes()
 	return func() {

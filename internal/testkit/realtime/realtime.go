@@ -85,7 +85,8 @@ func decide(attempt func() *Try, log func(number int, try *Try)) verdict {
 	return verdict{"inconclusive", Inconclusive + all[len(all)-1].describeCause()}
 }
 
-// runAttempt makes the attempt in its own goroutine, which FailNow and Skip can end.
+// runAttempt makes the attempt in its own goroutine, which FailNow and Skip can end, and then runs its cleanups. It
+// panics if one of them did.
 func (try *Try) runAttempt(attempt func(try *Try)) {
 	done := make(chan any)
 	go func() {

@@ -23,7 +23,8 @@ func sum(parts ...[]byte) uint16 {
 	return uint16(total)
 }
 
-// checkSum checks the checksum of a segment, with the pseudo-header of RFC 9293 §3.1, RFC 768 and RFC 8200 §8.1.
+// checkSum checks the checksum of a segment, with the pseudo-header of RFC 9293 §3.1, RFC 768 and RFC 8200 §8.1, and
+// sets r.Summed. UDP over IPv4 need not have one.
 func (r *reader) checkSum(proto uint8, segment []byte) error {
 	if proto == udp && be.Uint16(segment[6:]) == 0 {
 		if r.Version == 6 {

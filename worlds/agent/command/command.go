@@ -106,8 +106,8 @@ func (c flags) hpccFlags() (flags []string) {
 	return flags
 }
 
-// Run runs the agent until it is interrupted, with metrics and tables as the flags demand. Wrong flags are
-// command.ErrInput.
+// Run runs the agent until it is interrupted, with metrics and tables as the flags demand. It writes tables to e.Stdout
+// and notes to e.Stderr. Wrong flags are command.ErrInput.
 func (Agent) Run(f *command.AgentFlags, e *command.Environment) error {
 	c := flags{f}
 	config, err := c.buildConfig()

@@ -73,7 +73,7 @@ func Check(c traffic.Config) error {
 }
 
 // planFlows returns the arguments of iperf3 for all flows, or an error if iperf3 cannot generate them. Servers get
-// different ports: the flow's, or the next free one.
+// different addresses with port: the flow's port, or the next free one at the node.
 func planFlows(c *traffic.Config) ([]plan, error) {
 	switch {
 	case c.Warmup < 0 || c.Duration <= c.Warmup || c.Duration > unit.Never/4 || c.Book == nil || c.Do == nil:
@@ -130,8 +130,8 @@ func nodeAddress(b *packet.Book, node int, version uint8) netip.Addr {
 	return netip.Addr{}
 }
 
-// planFlow plans a flow with the client's own options. planFlows adds the addresses, and may change the server's
-// port.
+// planFlow plans a flow, with the client's options for time, rate and protocol. planFlows adds the addresses, and may
+// change the server's port. The error names what iperf3 cannot do.
 func planFlow(c *traffic.Config, f *traffic.Flow) (plan, error) {
 	p := plan{Flow: f, from: netip.AddrPortFrom(nodeAddress(c.Book, f.Src, f.Version), f.SrcPort),
 		to: netip.AddrPortFrom(nodeAddress(c.Book, f.Dst, f.Version), f.DstPort)}

@@ -44,8 +44,8 @@ type series struct {
 // maxSeconds limits a test's times.
 const maxSeconds = 1e6
 
-// parseReport parses iperf3's report. The error is iperf3's own, or about an invalid report, such as one without
-// intervals or with several flows.
+// parseReport parses iperf3's report b, the output of --json. The error is iperf3's own, or about an invalid report,
+// such as one without intervals or with several flows.
 func parseReport(b []byte) (*series, error) {
 	var r report
 	if err := json.Unmarshal(b, &r); err != nil {

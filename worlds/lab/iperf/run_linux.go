@@ -95,7 +95,8 @@ type session struct {
 	wait   sync.WaitGroup
 }
 
-// startServers starts all servers and returns when they run or have failed to start. Their errors go to x.failed.
+// startServers starts all servers and returns when they run or have failed to start. Their errors go to x.failed, also
+// later. Their outputs go to x.tests when they end.
 func (x *session) startServers(ctx context.Context) {
 	var started sync.WaitGroup
 	for i := range x.flows {
@@ -111,7 +112,7 @@ func (x *session) startServers(ctx context.Context) {
 }
 
 // startClients starts each client at its flow's start and records the starts of tests. It returns at once, with a
-// channel that is closed when all clients have ended. Errors go to x.failed.
+// channel that is closed when all clients have ended. Errors go to x.failed, outputs to x.tests.
 func (x *session) startClients(ctx context.Context) (finished chan struct{}) {
 	launched := make([]bool, len(x.flows))
 	var launching sync.Mutex
@@ -294,7 +295,7 @@ func selectError(err error, failed <-chan error) error {
 	return err
 }
 
-// openDiags opens sock_diag in the hosts of the servers. close must follow, also after an error.
+// openDiags opens sock_diag in the hosts of the servers, once for each. close must follow, also after an error.
 func (r *runner) openDiags(flows []plan) error {
 	for i := range flows {
 		node := flows[i].Dst
@@ -368,8 +369,8 @@ func (r *runner) awaitListening(ctx context.Context, flows []plan, failed <-chan
 	return nil
 }
 
-// recordStarts records the current time as the start of flows in wanted with a running test, unless recorded. It
-// reports whether all flows have started.
+// recordStarts records the current time in r.startTimes as the start of flows in wanted with a running test, unless
+// recorded. It reports whether all flows have started.
 func (r *runner) recordStarts(flows []plan, wanted []bool) (done bool, err error) {
 	done = true
 	for _, d := range r.diags {

@@ -192,8 +192,8 @@ func checkInterfaces() (veth, metrics error) {
 	return nil, c.LimitSegments(i.Index, 1)
 }
 
-// findControls sets the congestion controls of k: those that the kernel lists, the restricted ones and further
-// modules. It tries the listed ones only, because others would load modules. A control that requires privileges is
+// findControls sets the congestion controls of k: those that the kernel lists, the restricted ones and further modules.
+// It tries the listed ones only, because trying others would load modules. A control that requires privileges is
 // available.
 func (k *Kernel) findControls() error {
 	named, err := readSysctl("tcp_available_congestion_control")

@@ -159,8 +159,8 @@ func (k *Kernel) checkParameters(_ *Settings, c *tcp.Config) error {
 	return nil
 }
 
-// setSender sets the settings of the sending host except its buffers. Values that are the kernel's defaults set no
-// route and no interface.
+// setSender sets the settings of the sending host in s, except its buffers. Values that are the kernel's defaults set
+// no route and no interface. The error names a value that the kernel cannot implement.
 func (k *Kernel) setSender(s *Settings, c *tcp.Config) error {
 	send := &s.Sender
 	if n := c.InitialWindow; n != 10 {
@@ -204,8 +204,8 @@ func (k *Kernel) setSender(s *Settings, c *tcp.Config) error {
 	return nil
 }
 
-// setReceiver sets the buffers of both hosts and the acknowledgements of the receiving one. The error names a value
-// that the kernel cannot implement.
+// setReceiver sets the buffers of both hosts in s, and the acknowledgements of the receiving one. The error names a
+// value that the kernel cannot implement.
 func (k *Kernel) setReceiver(s *Settings, c *tcp.Config) error {
 	receive := &s.Receiver
 	s.Sender.sendBuffer = int64(c.SendBuffer)
@@ -241,7 +241,8 @@ func (k *Kernel) setReceiver(s *Settings, c *tcp.Config) error {
 	return nil
 }
 
-// checkSysctls returns an error for a required sysctl that the kernel lacks. It removes assumed ones that it lacks.
+// checkSysctls returns an error for a required sysctl in s that the kernel lacks. It removes assumed ones that it
+// lacks, which must be the first ones of each host.
 func (k *Kernel) checkSysctls(s *Settings, _ *tcp.Config) error {
 	for _, h := range [2]*Host{&s.Sender, &s.Receiver} {
 		for _, x := range h.Sysctls[len(assumedSysctls):] {
@@ -333,7 +334,7 @@ func (h *Host) Merge(o Host) error {
 	return nil
 }
 
-// SetBuffers sets the flow's socket buffers if its hosts, merged from all their flows, have other sizes; else they
+// SetBuffers sets the flow's socket buffers in s if its hosts, merged from all their flows, have other sizes; else they
 // stay 0. A socket option fixes the size from the start. A host's send buffer starts smaller, with memory for 20
 // packets, up to some 46 KiB, and grows. Sizes that the option cannot set, odd or too small, are an error.
 func (s *Settings) SetBuffers(sender, receiver *Host) error {

@@ -71,7 +71,7 @@ func (s *starts) nextTime() unit.Time {
 	return s.times[s.flows[0]] - openLead
 }
 
-// takeReady removes and returns the flows with sockets to open now, grouped by node: those that start at most
+// takeReady removes and returns the flows with sockets to open now, grouped by source node: those that start at most
 // openLead plus openBatch after now. all are the run's flows.
 func (s *starts) takeReady(now unit.Time, all []Flow) []int {
 	n := 0

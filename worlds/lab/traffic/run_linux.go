@@ -51,9 +51,9 @@ type releasedFlows struct {
 	wake  int // eventfd
 }
 
-// Run generates the traffic and returns when the run has ended: at Duration, with UntilDone when all flows are
-// done, or when ctx is done. A failed flow is part of the result. An error concerns this machine, such as a port
-// used by another program.
+// Run generates the traffic and returns when the run has ended: at Duration, with UntilDone when all flows are done, or
+// when ctx is done. It calls Config.Do and Config.Progress. A failed flow is part of the result. An error concerns this
+// machine, such as a port used by another program; the result is then nil.
 func Run(ctx context.Context, c Config) (*Result, error) {
 	r, err := newRun(&c)
 	if err == nil {
@@ -274,7 +274,8 @@ func (r *run) giveUp(flow int, now unit.Time) {
 	r.endIfDone(now)
 }
 
-// abandonFlow abandons a flow and, unless it has arrived, its successors. The caller holds the lock.
+// abandonFlow abandons a flow and, unless it has arrived, its successors; counts of open and lost flows follow. The
+// caller holds the lock.
 func (r *run) abandonFlow(flow int) {
 	if r.givenUp[flow] {
 		return
@@ -302,8 +303,8 @@ func (r *run) endIfDone(now unit.Time) {
 	}
 }
 
-// markArrived records the arrival of a flow and releases successors without further predecessors. They start at the
-// arrival, or at their earliest start if that is later.
+// markArrived records the arrival of a flow and releases successors without further predecessors: it wakes their
+// threads. They start at the arrival, or at their earliest start if that is later.
 func (r *run) markArrived(flow int, arrival unit.Time) {
 	r.lock.Lock()
 	defer r.lock.Unlock()

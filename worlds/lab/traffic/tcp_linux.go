@@ -138,7 +138,8 @@ func newConnections(r *run, flows []int) *connections {
 	return c
 }
 
-// prepare opens the servers and sock_diag, and checks that hosts have the requested congestion controls.
+// prepare opens the servers and sock_diag, and checks that hosts have the requested congestion controls, which may load
+// modules. close must follow, also after an error.
 func (c *connections) prepare() error {
 	var err error
 	if c.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
@@ -283,7 +284,8 @@ func (c *connections) waitEvents(t *unix.Timespec) (int, error) {
 	return int(n), nil
 }
 
-// runDue opens sockets and performs tasks that are due at now: connecting, writing and stopping.
+// runDue opens sockets and performs tasks that are due at now: connecting, writing and stopping. Tasks that become due
+// meanwhile are included only after sockets were opened.
 func (c *connections) runDue(now unit.Time) error {
 	if c.starts.nextTime() <= now {
 		flows := c.starts.takeReady(now, c.Flows)
@@ -368,7 +370,7 @@ func (c *connections) wakeUp() error {
 	return nil
 }
 
-// close closes all sockets, and discards the data of open connections.
+// close closes all sockets of the thread, and discards the data of open connections.
 func (c *connections) close() {
 	for _, i := range c.flows {
 		for _, fd := range [2]*int{&c.conn[i].senderFD, &c.conn[i].receiverFD} {

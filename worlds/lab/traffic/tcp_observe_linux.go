@@ -5,8 +5,8 @@ import (
 	"weir/internal/sockdiag"
 )
 
-// takeSamples saves counters at the warm-up's end and takes the samples that are due at now. end is the end of the
-// run, at which only received bytes are sampled.
+// takeSamples saves counters at the warm-up's end and takes all samples that are due by now. end is the end of the run,
+// at which only received bytes are sampled.
 func (c *connections) takeSamples(now, end unit.Time) error {
 	for {
 		at := c.nextSample()
@@ -168,7 +168,7 @@ func (c *connections) recordWait() {
 }
 
 // hasStarved reports whether a sender ran out of data although its application has more, or was limited by its
-// receiver's window since the last call.
+// receiver's window since the last call. Flows with a rate do not count. It reads the kernel's state of all live flows.
 func (c *connections) hasStarved() (starved bool) {
 	for _, i := range c.liveFlows {
 		x := &c.conn[i]
@@ -183,7 +183,8 @@ func (c *connections) hasStarved() (starved bool) {
 	return starved
 }
 
-// hasNoRoom reports whether the window that limits a sender is the receiver's own.
+// hasNoRoom reports whether the window that limits a sender is the receiver's own. c.info must have the sender's state;
+// unknown states count as no room.
 func (c *connections) hasNoRoom(i int) bool {
 	in := c.conn[i].receiverFD
 	return in < 0 || c.peer.ReadSocket(in) != nil || isAnnounced(&c.info, &c.peer)

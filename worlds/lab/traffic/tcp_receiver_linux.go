@@ -75,7 +75,8 @@ func (c *connections) discard(fd int) (int, error) {
 	return int(n), nil
 }
 
-// handleReceiver handles an event of a receiver's socket: data, the FIN, which it answers with its own, or the end.
+// handleReceiver handles an event of a receiver's socket, which must be open: data, which it reads and discards, the
+// FIN, which it answers with its own, or the end.
 func (c *connections) handleReceiver(i int) error {
 	x := &c.conn[i]
 	if x.eof {
@@ -104,8 +105,8 @@ func (c *connections) handleReceiver(i int) error {
 	return nil
 }
 
-// readCounters reads the kernel's counters of a connection at both ends. An end without a socket keeps its last
-// counters.
+// readCounters reads the kernel's counters of a connection at both ends into its current tally. An end without a socket
+// keeps its last counters. It overwrites c.info.
 func (c *connections) readCounters(i int) {
 	x := &c.conn[i]
 	t := &x.current

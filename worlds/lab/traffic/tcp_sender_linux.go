@@ -176,8 +176,9 @@ func (c *connections) writeGoal(i int, now unit.Time) (goal unit.Bytes, next uni
 	return goal, next
 }
 
-// writeDue writes the bytes that are due, as far as the send buffer has space. After all bytes of a flow with a size
-// it ends the writes; with a rate it schedules the next write.
+// writeDue writes the bytes that are due, as far as the send buffer has space. After all bytes of a flow with a size it
+// ends the writes; with a rate it schedules the next write. An error of the path fails the flow only; another one is
+// returned.
 func (c *connections) writeDue(i int) error {
 	f, x := &c.Flows[i], &c.conn[i]
 	goal, next := c.writeGoal(i, c.clock.now())
@@ -276,8 +277,8 @@ func (c *connections) readStamps(i int) (found bool) {
 	}
 }
 
-// recordFinish records the acknowledgement of a flow's last byte at time end. The receiving application had the byte
-// by then, even if this thread reads it later.
+// recordFinish records the acknowledgement of a flow's last byte at time end, which may end the run. The receiving
+// application had the byte by then, even if this thread reads it later: recordFinish reads on, and records the arrival.
 func (c *connections) recordFinish(i int, end unit.Time) {
 	x := &c.conn[i]
 	x.finished = end
@@ -309,8 +310,8 @@ func (c *connections) recordRead(i, n int) {
 	}
 }
 
-// handleAnswer handles input at the sender, which can only be the receiver's FIN. A FIN before the end of the writes
-// fails the flow.
+// handleAnswer handles input at the sender, which can only be the receiver's FIN. It closes a connection that is over.
+// A FIN before the end of the writes fails the flow.
 func (c *connections) handleAnswer(i int) {
 	f, x := &c.Flows[i], &c.conn[i]
 	n, err := c.discard(x.senderFD)

@@ -244,7 +244,8 @@ func (s *udpSenders) resumeBlocked() error {
 	return nil
 }
 
-// wakeUp starts flows after their predecessors have arrived: it creates their endpoints and opens their sockets.
+// wakeUp starts flows after their predecessors have arrived: it creates their endpoints (Flow.Begin) and opens their
+// sockets.
 func (s *udpSenders) wakeUp() error {
 	s.clearWake(sendThread)
 	s.more = s.takeReleased(sendThread, s.more)
@@ -258,8 +259,8 @@ func (s *udpSenders) wakeUp() error {
 	return s.openSockets(s.more)
 }
 
-// sendDue sends the datagrams that are due at now, also those that become due meanwhile, and opens sockets. It saves
-// the counters at the warm-up's end.
+// sendDue opens sockets and sends the datagrams that are due at now, also those that become due meanwhile, but no
+// datagram from the end of the run on. It saves the counters at the warm-up's end.
 func (s *udpSenders) sendDue(now unit.Time) error {
 	if s.starts.nextTime() <= now {
 		if err := s.openSockets(s.starts.takeReady(now, s.Flows)); err != nil {
@@ -383,7 +384,7 @@ func (s *udpSenders) blockFlow(i, k, n int) {
 	s.blocked = append(s.blocked, i)
 }
 
-// mark saves the counters at the warm-up's end.
+// mark saves the senders' counters at the warm-up's end as baselines, and sets s.marked.
 func (s *udpSenders) mark() {
 	s.marked = true
 	for _, i := range s.flows {

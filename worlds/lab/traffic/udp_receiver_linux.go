@@ -82,7 +82,8 @@ func newUDPReceivers(r *run, flows []int) *udpReceivers {
 	return s
 }
 
-// prepare opens the sockets of all servers.
+// prepare opens the sockets of all servers, one for each address, in their namespaces. The caller closes them, also
+// after an error.
 func (s *udpReceivers) prepare() error {
 	type server struct {
 		node int
@@ -207,8 +208,9 @@ func (s *udpReceivers) isFromFlow(b *serverSocket, k, flow int) bool {
 	return f.TCP == nil && f.Dst == b.node && s.remoteAddr(f) == b.addr && s.sourcePort(k) == f.SrcPort
 }
 
-// receiveDatagram passes a datagram that arrived at time arrival to a flow's receiver, after the observations that
-// are due before. Datagrams after the end of the run do not count.
+// receiveDatagram passes a datagram of length bytes that arrived at time arrival to a flow's receiver, after the
+// observations that are due before. Datagrams after the end of the run do not count. It releases the flow's successors
+// when all its data has arrived.
 func (s *udpReceivers) receiveDatagram(flow int, seq int64, sent unit.Time, length int, arrival unit.Time) {
 	f, x := &s.Flows[flow], &s.receivers[flow]
 	end := s.endTime()

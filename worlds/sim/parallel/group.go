@@ -58,9 +58,9 @@ func newSleeper(spins int) sleeper {
 	return sleeper{wake: make(chan struct{}, 1), spins: spins}
 }
 
-// New starts the threads for this number of parts; the caller must call End. A group that yields runs a window with
-// one thread for as long as that is faster. events returns the number of events that the run has executed; it may be
-// nil unless yields is set.
+// New starts the threads for this number of parts, one for each except the first; the caller must call End. A group
+// that yields runs a window with one thread for as long as that is faster. events returns the number of events that the
+// run has executed; it may be nil unless yields is set.
 func New(parts int, yields bool, events func() uint64) *Group {
 	spins := maxSpins
 	if runtime.GOMAXPROCS(0) < parts { // a thread that spins keeps others from working
@@ -78,8 +78,8 @@ func New(parts int, yields bool, events func() uint64) *Group {
 	return c
 }
 
-// Window calls run for all parts and returns when all calls have returned. If one of them panics, Window does then.
-// It must not be called concurrently.
+// Window calls run for all parts, 0 to parts − 1, and returns when all calls have returned. If one of them panics,
+// Window does then. It must not be called concurrently, or after End.
 func (c *Group) Window(run func(part int)) {
 	if c.pace == nil || c.pace.current == together {
 		c.beginWindow(run)
@@ -94,7 +94,8 @@ func (c *Group) Window(run func(part int)) {
 	}
 }
 
-// beginWindow starts a window in the other threads.
+// beginWindow starts a window in the other threads: it counts them in c.left, and wakes those that are parked. No
+// window may be running.
 func (c *Group) beginWindow(run func(part int)) {
 	c.run = run
 	c.left.Store(uint32(len(c.members)))
@@ -141,7 +142,7 @@ func (c *Group) runThread(m *member, k int) {
 	}
 }
 
-// carryOut runs part k, and records a panic.
+// carryOut runs part k, and records a panic with its stack in m.failed.
 func (m *member) carryOut(run func(int), k int) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -151,8 +152,8 @@ func (m *member) carryOut(run func(int), k int) {
 	run(k)
 }
 
-// awaitValue returns when x has the given value. x must keep it until the sleeper has returned. It counts unnecessary
-// spins in s.vain.
+// awaitValue returns when x has the given value: it spins first (spinLimit), then parks. x must keep the value until
+// the sleeper has returned. It counts unnecessary spins in s.vain.
 func (s *sleeper) awaitValue(x *counter, value uint32) {
 	for range s.spinLimit() {
 		if x.Load() == value {
@@ -170,7 +171,7 @@ func (s *sleeper) awaitValue(x *counter, value uint32) {
 	}
 }
 
-// spinLimit returns the number of reads of the counter before its reader parks.
+// spinLimit returns the number of reads of the counter before its reader parks, fewer after unnecessary spins.
 func (s *sleeper) spinLimit() int {
 	if s.vain%tryAgain == 0 {
 		return s.spins

@@ -43,14 +43,15 @@ func newPace(now time.Time) *pace {
 	return p
 }
 
-// beginTrial begins a trial.
+// beginTrial begins a trial at now, with a stretch of one thread.
 func (p *pace) beginTrial(now time.Time) {
 	p.spent, p.events = [2]time.Duration{}, [2]uint64{}
 	p.trial, p.since, p.length = stretches, now, stretch
 	p.current = single
 }
 
-// recordEvents ends the stretch if it is over. events is the number of events so far. It is called between windows.
+// recordEvents ends the stretch if it is over. events is the number of events so far. It reads the clock only every
+// clockEvents events. It is called between windows.
 func (p *pace) recordEvents(events uint64) {
 	if events-p.lastEvents >= clockEvents {
 		p.lastEvents = events
@@ -58,8 +59,8 @@ func (p *pace) recordEvents(events uint64) {
 	}
 }
 
-// endStretch ends the stretch if its time is over, and begins the next one: of a trial, or after the last one in the
-// selected mode.
+// endStretch ends the stretch if its time is over at now, and begins the next one: of a trial, or after the last one in
+// the selected mode. events is as in recordEvents.
 func (p *pace) endStretch(now time.Time, events uint64) {
 	took := now.Sub(p.since)
 	if took < p.length {

@@ -33,7 +33,7 @@ func (s *Snapshot) Words() int { return len(s.words) }
 
 // TakeSnapshot reads the state at a moment. If before is not nil, it compares each word by its kind with that earlier
 // state, and returns the first word that differs; "": the states are the same, or before is nil. before must have the
-// same roots.
+// same roots; the two share the description of types. The state is not changed.
 func TakeSnapshot(roots []Root, now unit.Time, before *Snapshot) (s *Snapshot, differs string) {
 	w := newWalk(now, before)
 	w.walkRoots(roots)
@@ -78,7 +78,8 @@ type visit struct {
 	kind state.FieldKind
 }
 
-// newWalk returns a walk at now that compares with before; nil: it compares with no state.
+// newWalk returns a walk at now that compares with before and shares its description of types; nil: it compares with no
+// state.
 func newWalk(now unit.Time, before *Snapshot) *walk {
 	w := &walk{Snapshot: Snapshot{time: now}, before: before, seen: map[pointerKey]uint64{}}
 	if before == nil {
@@ -185,7 +186,7 @@ func (w *walk) formatPath() string {
 }
 
 // addWord adds a word, and compares it with the earlier state by its kind: a count may differ, an instant is relative
-// to its moment, and so is a past time unless both are past.
+// to its moment, and so is a past time unless both are past. Only the first difference is recorded.
 func (w *walk) addWord(k state.FieldKind, v uint64) {
 	i := len(w.words)
 	w.words = append(w.words, v)
@@ -346,7 +347,8 @@ type field struct {
 	kind  state.FieldKind
 }
 
-// fieldsOf returns the fields of a struct that are state. It reads the type's description when it first meets the type.
+// fieldsOf returns the fields of a struct that are state. It reads the type's description when it first meets the type,
+// and keeps it.
 func (w *walk) fieldsOf(t reflect.Type) []field {
 	if all, is := w.known[t]; is {
 		return all

@@ -20,7 +20,8 @@ import (
 type Switch struct{}
 
 // Run checks, starts or restores a switch, as the flags demand. A start does not return unless it fails: this process
-// becomes the supervisor. Wrong flags and errors of the environment wrap command.ErrInput.
+// becomes the supervisor. It writes results to e.Stdout. Wrong flags and errors of the environment wrap
+// command.ErrInput.
 func (Switch) Run(f *command.SwitchFlags, e *command.Environment) error {
 	switch {
 	case f.Restore && (f.Check || f.Bypass || f.Config != ""):

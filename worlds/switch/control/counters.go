@@ -88,7 +88,7 @@ const SharedBytes = (unsafe.Sizeof(SharedCounters{}) + 4095) &^ 4095
 func MapCounters(memory []byte) *SharedCounters { return (*SharedCounters)(unsafe.Pointer(&memory[0])) }
 
 // Read copies the counters to c, with their sequence number. It returns false if they were written during the copy,
-// which is then not usable.
+// which is then not usable; c is overwritten in any case.
 func (s *SharedCounters) Read(c *Counters) (sequence uint64, ok bool) {
 	before := s.sequence.Load()
 	*c = s.counters

@@ -38,7 +38,8 @@ const (
 	maxReason = 32 << 10
 )
 
-// Shorten returns a shortened copy of limited size: at most maxNotes notes, followed by the number of omitted ones.
+// Shorten returns a shortened copy of limited size: its text and notes are cut, and at most maxNotes notes are followed
+// by the number of omitted ones. The original keeps its notes.
 func (a Reply) Shorten() Reply {
 	a.Text = cutAt(a.Text, maxReason)
 	var notes []string
@@ -53,7 +54,8 @@ func (a Reply) Shorten() Reply {
 	return a
 }
 
-// cutAt shortens a text to at most limit bytes and marks the cut.
+// cutAt shortens a text to at most limit bytes and marks the cut with " …". The result is valid UTF-8 if the text is
+// cut. limit must be above the length of the mark, 4 bytes.
 func cutAt(text string, limit int) string {
 	const more = " …"
 	if len(text) <= limit {
@@ -62,9 +64,9 @@ func cutAt(text string, limit int) string {
 	return strings.ToValidUTF8(text[:limit-len(more)], "") + more
 }
 
-// ReadReplies passes the replies in out to handle until its end. It reads on after invalid input, because a data
-// plane with unread replies would block and carry no frames. A line that is too long or invalid is passed as
-// IsUnreadable.
+// ReadReplies passes the replies in out to handle until its end, and blocks until then. It reads on after invalid
+// input, because a data plane with unread replies would block and carry no frames. A line that is too long or invalid
+// is passed as IsUnreadable.
 func ReadReplies(out io.Reader, handle func(Reply)) {
 	for lines := bufio.NewReaderSize(out, maxReply); ; {
 		line, err := lines.ReadSlice('\n')

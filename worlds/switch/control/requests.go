@@ -31,7 +31,8 @@ const (
 	DoStop    = "stop"
 )
 
-// ReadRequest reads the next request. The error is io.EOF at the end, or about an invalid line.
+// ReadRequest reads the next request, a line. The error is io.EOF at the end, or about an invalid line, after which the
+// next request can be read.
 func ReadRequest(lines *bufio.Reader) (r Request, err error) {
 	line, err := lines.ReadBytes('\n')
 	if err != nil {

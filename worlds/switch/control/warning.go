@@ -11,7 +11,7 @@ var warnNoFilter = scheme.WarningKind{ID: "switch-no-seccomp",
 // WarningKinds returns the kinds of warnings about the processes of a switch.
 func WarningKinds() []scheme.WarningKind { return []scheme.WarningKind{warnNoFilter} }
 
-// FilterWarnings warns if the kernel refused the filter of a process.
+// FilterWarnings warns if err, the result of installing the filter of a process, is not nil.
 func FilterWarnings(process string, err error) (all []document.Warning) {
 	if err != nil {
 		all = append(all, document.Warn(warnNoFilter, document.Position{}, "the %s has no filter of system calls: %v",

@@ -66,8 +66,9 @@ func OuterVLAN(f []byte) uint16 {
 	return 0
 }
 
-// Parse sets p's fields from its frame p.Data, which has at least an Ethernet header of 14 bytes. in is the port of
-// arrival. Unreadable frames are forwarded, so the error is always nil; their Version is 0.
+// Parse sets p's fields from its frame p.Data, which must have at least an Ethernet header of 14 bytes. in is the port
+// of arrival. It also assigns the frame's user, which may give a new user a number, and counts exempt frames.
+// Unreadable frames are forwarded, so the error is always nil; their Version is 0.
 func (c *Codec) Parse(now unit.Time, in packet.PortID, p *packet.Packet) error {
 	p.ClearExtensions()
 	f := p.Data
@@ -110,8 +111,9 @@ func (c *Codec) Parse(now unit.Time, in packet.PortID, p *packet.Packet) error {
 	return nil
 }
 
-// readSegment reads the fields of a TCP header that programs need: numbers, window, flags and options. It also
-// marks acknowledgements and other switches' notices. Damaged options are left to the hosts.
+// readSegment reads the fields of a TCP header that programs need: numbers, window, flags and options. It also marks
+// acknowledgements and other switches' notices (Kind). Damaged options are left to the hosts. Other packets stay as
+// they are.
 func readSegment(p *packet.Packet, d *frameLayout) {
 	if d.proto != packet.ProtoTCP || d.payload == d.transport {
 		return
@@ -121,7 +123,8 @@ func readSegment(p *packet.Packet, d *frameLayout) {
 	}
 }
 
-// writeSegment writes back fields of a TCP header that programs may change: the window, and the MSS of a SYN.
+// writeSegment writes fields of a TCP header that programs may change back to the frame: the window, and the MSS of a
+// SYN. It updates the checksum.
 func writeSegment(p *packet.Packet, d *frameLayout) {
 	if d.proto != packet.ProtoTCP || d.payload == d.transport {
 		return
@@ -149,9 +152,10 @@ func (c *Codec) Opposite(p *packet.Packet) uint32 {
 	return packet.FlowHash(foldAddress(dst), foldAddress(src), p.DstPort, p.SrcPort, p.Proto)
 }
 
-// isExempt reports whether a frame belongs to no user: ARP, or neighbour discovery that no router has forwarded,
-// up to a size and, for each class, up to a rate at a port. Without exemption hosts could not resolve addresses
-// while others are too active. Without limits, no program would restrict such a sender.
+// isExempt reports whether a frame f with layout d belongs to no user: ARP, or neighbour discovery that no router has
+// forwarded, up to a size and, for each class, up to a rate at port in. It counts an exempt frame in that rate. Without
+// exemption hosts could not resolve addresses while others are too active. Without limits, no program would restrict
+// such a sender. ip: d is an IP packet's.
 func (c *Codec) isExempt(now unit.Time, in packet.PortID, f []byte, d *frameLayout, ip bool) bool {
 	class := classARP
 	switch {
@@ -164,9 +168,10 @@ func (c *Codec) isExempt(now unit.Time, in packet.PortID, f []byte, d *frameLayo
 	return len(f) <= int(rules.ExemptSize) && c.users.exempts[in][class].allow(now, 8*int64(len(f)), rules.ExemptRate)
 }
 
-// assignUser sets the user of a packet, and whether it goes to that user (packet.ToUser), because received and
-// sent traffic of a user is metered separately. src and dst are invalid if the frame has no addresses. The others
-// at a port have one direction only, so that they do not get two users' shares.
+// assignUser sets the user of a packet (Src), the number of the other end (Dst), and whether the packet goes to the
+// user (packet.ToUser), because received and sent traffic of a user is metered separately. src and dst are invalid if
+// the frame has no addresses. The others at a port have one direction only, so that they do not get two users' shares.
+// Packets without a user (packet.Internal) stay as they are.
 func (c *Codec) assignUser(now unit.Time, in packet.PortID, p *packet.Packet, d *frameLayout, src, dst netip.Addr) {
 	if p.Meta.Flags&packet.Internal != 0 {
 		return
@@ -217,8 +222,9 @@ type frameLayout struct {
 	kind  uint16          // Ethernet type behind the tags
 }
 
-// parseLayout locates the IP packet of a frame. It returns false if the frame cannot be read. It makes the checks
-// of package packet's parsers without allocating errors, because a sender may send many damaged frames.
+// parseLayout locates the IP packet of a frame, which must have at least an Ethernet header of 14 bytes. It returns
+// false if the frame cannot be read; d may then have the tags and the type. It makes the checks of package packet's
+// parsers without allocating errors, because a sender may send many damaged frames.
 func parseLayout(f []byte) (d frameLayout, ok bool) {
 	at := typeOffset
 	d.kind = be.Uint16(f[at:])
@@ -296,9 +302,9 @@ func isDiscovery(h packet.IPv6, rest []byte) bool {
 		rest[0] >= solicitation && rest[0] <= redirect
 }
 
-// skipExtensions moves transport behind the IPv6 extension headers and sets proto. It returns false if the
-// transport's header cannot be used: in fragments, damaged headers or more than maxExtensions. It also returns false
-// on the way to another router of a routing header, until which checksums cover other addresses.
+// skipExtensions moves transport behind the IPv6 extension headers and sets proto. It returns false if the transport's
+// header cannot be used: in fragments, damaged headers or more than maxExtensions. It also returns false on the way to
+// another router of a routing header, until which checksums cover other addresses. f is the frame.
 func (d *frameLayout) skipExtensions(f []byte) bool {
 	for range maxExtensions {
 		rest := f[d.transport:d.end]
@@ -327,8 +333,8 @@ func (d *frameLayout) skipExtensions(f []byte) bool {
 	return false
 }
 
-// Deparse writes DSCP, ECN, hop limit, mark, trace, telemetry, MSS and window back, and removes trimmed payload. It
-// updates lengths and checksums. Frames that are not IP remain unchanged.
+// Deparse writes DSCP, ECN, hop limit, mark, trace, telemetry, MSS and window back into p.Data, and removes trimmed
+// payload. It updates lengths and checksums. Frames that are not IP remain unchanged. It may replace p.Data.
 func (c *Codec) Deparse(p *packet.Packet) error {
 	if p.Version == 0 {
 		return nil
@@ -360,8 +366,8 @@ func (c *Codec) Deparse(p *packet.Packet) error {
 	return nil
 }
 
-// cutPayload shortens p's frame to its Payload and updates lengths and checksums. It pads the frame to shortestFrame,
-// unless it was shorter.
+// cutPayload shortens p's frame with layout d to its Payload and updates lengths and checksums. It pads the frame to
+// shortestFrame, unless it was shorter. d no longer fits the frame afterwards.
 func cutPayload(p *packet.Packet, d *frameLayout) {
 	end := d.payload + int(p.Payload)
 	f := p.Data[:end]

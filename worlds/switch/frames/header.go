@@ -127,7 +127,8 @@ func (c *Codec) AppendAnswer(p *packet.Packet, header []byte) bool {
 // answerTTL is the hop limit of answers, as after packet.Packet.SwapEnds.
 const answerTTL = 64
 
-// completeFrame updates lengths and checksums of f, which ends with its TCP segment, and pads it to shortestFrame.
+// completeFrame updates lengths and checksums of f, which must end with its TCP segment and have an IP header without
+// options. It pads f to shortestFrame, and returns it.
 func (d *frameLayout) completeFrame(f []byte) []byte {
 	d.fixHeaders(f)
 	var src, dst netip.Addr
@@ -143,7 +144,7 @@ func (d *frameLayout) completeFrame(f []byte) []byte {
 	return f
 }
 
-// blankSACK replaces SACK blocks in TCP options by padding, up to the first damaged option.
+// blankSACK replaces SACK blocks in TCP options by padding, in place, up to the first damaged option.
 func blankSACK(options []byte) {
 	const end, none, sack = 0, 1, 5 // RFC 9293 §3.1, RFC 2018 §3
 	for b := options; len(b) > 0 && b[0] != end; {
@@ -163,8 +164,8 @@ func blankSACK(options []byte) {
 	}
 }
 
-// AppendEcho replaces p's frame by a copy of an acknowledgement's header, a result of CopyHeader. The copy has
-// sequence number seq, the flags ECE and ACK only, and no SACK blocks.
+// AppendEcho replaces p's frame by a copy of an acknowledgement's header, a result of CopyHeader. The copy has sequence
+// number seq, the flags ECE and ACK only, and no SACK blocks. A header that cannot be parsed is only copied.
 func (c *Codec) AppendEcho(p *packet.Packet, header []byte, seq uint32) {
 	p.Data = append(p.Data[:0], header...)
 	d, ok := parseLayout(p.Data)

@@ -82,8 +82,9 @@ func writeMark(p *packet.Packet, d *frameLayout) {
 	}
 }
 
-// insertMark inserts a mark, at the end of the header of options if that exists. It does nothing if header or
-// packet would become too long.
+// insertMark inserts a mark of 4 bytes into p's frame, at the end of the header of options if that exists, and may move
+// the frame to other memory. It has no effect if header or packet would become too long. m is the result of findMark. d
+// no longer fits the frame afterwards.
 func (d *frameLayout) insertMark(p *packet.Packet, m markPlace, data []byte) {
 	f := p.Data
 	next, proto := d.nextHeader()
@@ -116,8 +117,8 @@ func (d *frameLayout) insertMark(p *packet.Packet, m markPlace, data []byte) {
 	}
 }
 
-// removeMark removes a mark, and its header if that has no other option. An option that a switch did not write
-// becomes padding.
+// removeMark removes the mark at m from p's frame, and its header if that has no other option. An option that a switch
+// did not write becomes padding, and the frame keeps its length.
 func (d *frameLayout) removeMark(p *packet.Packet, m markPlace) {
 	f := p.Data
 	next, _ := d.nextHeader()
@@ -188,8 +189,8 @@ func NewRefusals(framing packet.Framing, ports int) *Refusals {
 // Name returns a name that no program in a file has.
 func (*Refusals) Name() string { return "too long" }
 
-// OnDrop sends the answer to the packet's port of arrival, up to errorRate. It responds to dataplane.TooLong only,
-// with p.Meta.User as the maximum length of an IP packet in bytes.
+// OnDrop sends the answer to the packet's port of arrival, up to errorRate for each port. It responds to
+// dataplane.TooLong only, with p.Meta.User as the maximum length of an IP packet in bytes.
 func (r *Refusals) OnDrop(env *dataplane.Env, p *packet.Packet, why dataplane.Reason) {
 	in := p.Meta.In
 	if why != dataplane.TooLong || p.Data == nil || int(in) >= len(r.limits) {

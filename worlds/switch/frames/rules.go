@@ -113,7 +113,8 @@ func (a UserAttribute) ParseMember(text string) (p netip.Prefix, vlans []VLANs, 
 }
 
 // ParseVLANs parses VLANs in the form of a file: 100, 100-199, or, for two tags, 100.7 with the outer one first. It
-// returns all of a range. Identifiers from 1 to 4094 are allowed, and 100.7 only with ByQinQ.
+// returns all of a range. Identifiers from 1 to 4094 are allowed, and 100.7 only with ByQinQ. An error states what is
+// allowed.
 func (a UserAttribute) ParseVLANs(s string) (all []VLANs, err error) {
 	wrong := fmt.Errorf("%q is not a VLAN; allowed: identifiers from 1 to 4094, in ranges such as 100-199", s)
 	number := func(s string) (n uint64) {

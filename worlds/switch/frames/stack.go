@@ -36,8 +36,8 @@ func (d *frameLayout) hasStack(f []byte) bool {
 		d.proto == packet.ProtoTCP && tos>>2 == packet.INTDSCP
 }
 
-// parsePacket parses the packet of a frame without its tags into inner. It returns false if core/packet cannot
-// parse it.
+// parsePacket parses the packet of a frame, without its tags, into s.inner and s.buffer, which the next call
+// overwrites. It returns false if core/packet cannot parse it.
 func (s *stacks) parsePacket(f []byte, d *frameLayout) bool {
 	if s.emptyBook == nil {
 		s.emptyBook = packet.NewBook()
@@ -46,8 +46,8 @@ func (s *stacks) parsePacket(f []byte, d *frameLayout) bool {
 	return s.inner.Parse(s.emptyBook, s.buffer) == nil
 }
 
-// readStack copies a frame's telemetry to its packet if nodes may write to it. The packet's payload excludes the
-// stack.
+// readStack copies a frame's telemetry to its packet if nodes may write to it. It reduces p.Payload by a stack that is
+// behind or around the transport's header.
 func (c *Codec) readStack(p *packet.Packet, d *frameLayout) {
 	if !d.hasStack(p.Data) || !c.stacks.parsePacket(p.Data, d) || !c.stacks.inner.HasAnyHotExtension() {
 		return

@@ -95,7 +95,8 @@ type bucket struct{ until unit.Time }
 
 const burst = 100 * unit.Millisecond
 
-// allow reports whether bits may pass now at a rate in bit/s, and counts them if so. With rate 0 no frame may pass.
+// allow reports whether bits may pass now at a rate in bit/s, and counts them if so. A burst passes in full as long as
+// less than burst has been counted ahead. With rate 0 no frame may pass.
 func (b *bucket) allow(now unit.Time, bits int64, rate unit.Rate) bool {
 	if rate == 0 || b.until > now+burst {
 		return false
@@ -182,8 +183,9 @@ func (u *Users) DeclareCustomers(rules *Rules) {
 	}
 }
 
-// setNames makes frames find the users that the file names or lists. numbers holds the customers' numbers,
-// followed by the numbers of listed prefixes.
+// setNames makes frames find the users that the file names or lists, by tables of prefixes and VLANs, and writes the
+// users' names and addresses into the book. numbers holds the customers' numbers, followed by the numbers of listed
+// prefixes. It calls OnReassign for numbers with another address or owner.
 func (u *Users) setNames(rules *Rules, numbers []packet.Addr) {
 	var prefixes []netip.Prefix
 	var owners []packet.Addr
@@ -316,8 +318,9 @@ func (u *Users) othersNumber(in packet.PortID) packet.Addr {
 	return 1 + packet.Addr(in)
 }
 
-// numberOfAddress returns the user of an address seen at port in at now: the listed user with the longest prefix,
-// else the unnamed user if each address is one, else the port's others. It records the time.
+// numberOfAddress returns the user of an address seen at port in at now: the listed user with the longest prefix, else
+// the unnamed user if each address is one, else the port's others. It records the time, and may give a new user a
+// number.
 func (u *Users) numberOfAddress(now unit.Time, in packet.PortID, a netip.Addr) packet.Addr {
 	if u.named != nil {
 		if n, ok := u.named.Lookup(a); ok {
@@ -342,7 +345,8 @@ func (u *Users) peerNumber(a netip.Addr) packet.Addr {
 }
 
 // numberOfVLANs returns the user of frames with these tags: a customer, a listed user, or an unnamed one if each is a
-// user. Frames without tags and all others belong to the others of port in.
+// user. Frames without tags and all others belong to the others of port in. It records the time, and may give a new
+// user a number.
 func (u *Users) numberOfVLANs(now unit.Time, in packet.PortID, v VLANs) packet.Addr {
 	if n := u.tagged[v]; n != 0 {
 		u.members[n].lastSeen = now
@@ -361,8 +365,8 @@ func (u *Users) numberOfVLANs(now unit.Time, in packet.PortID, v VLANs) packet.A
 	return u.othersNumber(in)
 }
 
-// numberOfCustomer returns the customer of frames with two tags, by both tags or by the outer one; 0 if there is
-// no such customer.
+// numberOfCustomer returns the customer of frames with two tags, by both tags or by the outer one; 0 if there is no
+// such customer. It records the time.
 func (u *Users) numberOfCustomer(now unit.Time, outer, inner uint16) packet.Addr {
 	if u.tagged == nil || outer == 0 {
 		return 0
@@ -377,8 +381,8 @@ func (u *Users) numberOfCustomer(now unit.Time, outer, inner uint16) packet.Addr
 	return n
 }
 
-// numberOfEach returns the number of a known key, or a new one if the key has been present long enough; else the
-// others' number.
+// numberOfEach returns the number of a known key, or a new one if the key has been present long enough; else the number
+// of the others at port in. It records the time. For a new number it may free an idle user's.
 func (u *Users) numberOfEach(now unit.Time, in packet.PortID, k userKey) packet.Addr {
 	if n := u.findNumber(k); n != 0 {
 		u.members[n].lastSeen = now
@@ -430,7 +434,8 @@ func (u *Users) findNumber(k userKey) packet.Addr {
 	return n
 }
 
-// addKey assigns a free number, which must exist, to a key as an unnamed user.
+// addKey assigns a free number, which must exist, to a key as an unnamed user, and returns it. The book has no address
+// for it yet (describeNumber).
 func (u *Users) addKey(k userKey) packet.Addr {
 	n := u.free
 	u.free = u.members[n].next
@@ -441,7 +446,7 @@ func (u *Users) addKey(k userKey) packet.Addr {
 	return n
 }
 
-// dropNumber frees a number: it clears its entry in the book and calls OnReassign.
+// dropNumber frees a number that a user has: it clears its entry in the book and calls OnReassign.
 func (u *Users) dropNumber(n packet.Addr) {
 	at := &u.buckets[u.hashKey(u.members[n].key)&uint64(len(u.buckets)-1)]
 	for *at != n {

@@ -17,8 +17,9 @@ import (
 // BypassPrefix starts the names of bridges that the switch creates for a bypass; a number follows.
 const BypassPrefix = "weir-bypass"
 
-// findBridge finds the bridge of the ports with --bypass, if they have one, and stores it in p.Bridge. It is no
-// bypass if it has further interfaces, which prevents a start.
+// findBridge finds the bridge of the ports with --bypass, if they have one, and stores it in p.Bridge, with warnings.
+// It is no bypass if it has further interfaces, which prevents a start. Reasons that prevent a start are added to p;
+// the returned error is of the kernel.
 func (p *Plan) findBridge(conn *rtnl.Conn) error {
 	if !p.Bypass || len(p.errs) > 0 {
 		return nil

@@ -23,7 +23,8 @@ type PeerOffloads struct {
 	hidden             string
 }
 
-// findPeer examines the other end of a port's interface, as far as this process can see it. Only a veth pair has one.
+// findPeer examines the other end of a port's interface i, as far as this process can see it; as root it also enters
+// other network namespaces. Only a veth pair has another end.
 func findPeer(conn *rtnl.Conn, name string, i rtnl.Interface) PeerOffloads {
 	o := PeerOffloads{Kind: i.Kind}
 	if i.Kind != "veth" {

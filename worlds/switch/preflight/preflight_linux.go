@@ -91,8 +91,8 @@ func (p *Plan) findUser() {
 	}
 }
 
-// findPort examines the interface i of a port and adds it to the plan, with errors and warnings. defaultRoute reports
-// whether the interface has a default route.
+// findPort examines the interface i of a port and adds it to the plan, with the errors and warnings found. The returned
+// error is of the kernel. defaultRoute reports whether the interface has a default route.
 func (p *Plan) findPort(conn *rtnl.Conn, port softswitch.Port, i rtnl.Interface, defaultRoute bool) error {
 	name := port.Interface
 	on, err := rtnl.ListOffloads(name)
@@ -174,8 +174,10 @@ func findDefaultRoutes() map[string]bool {
 	return found
 }
 
-// CheckFile reads a switch's file, examines the environment and writes what a start would do, or that the switch of
-// these interfaces runs and can reload the file. It makes no change and requires no privilege.
+// CheckFile reads a switch's file, examines the environment and writes to out what a start would do, or that the switch
+// of these interfaces runs and can reload the file. It makes no change and requires no privilege, except that it
+// briefly opens the port of metrics, and removes records of network namespaces that are gone. The error lists all
+// reasons that prevent a start.
 func CheckFile(known softswitch.Schemes, file string, bypass bool, out io.Writer) error {
 	data, err := softswitch.ReadFile(file)
 	if err != nil {
@@ -222,7 +224,8 @@ func (r *RecordContent) matchesConfig(c *softswitch.Config) bool {
 	return slices.EqualFunc(c.Ports, r.ports, func(own softswitch.Port, name string) bool { return own.Interface == name })
 }
 
-// CheckTaken returns an error if the record's switch has an interface of a file. It wraps softswitch.ErrSetup.
+// CheckTaken returns an error if the record's switch, which runs, has an interface of the file c. It wraps
+// softswitch.ErrSetup.
 func (r *RecordContent) CheckTaken(c *softswitch.Config) error {
 	for _, port := range c.Ports {
 		for _, name := range r.ports {
@@ -235,7 +238,8 @@ func (r *RecordContent) CheckTaken(c *softswitch.Config) error {
 	return nil
 }
 
-// printPlan writes the plan and its warnings.
+// printPlan writes the plan to out: a line for each port, for programs, users, metrics, bypass and rights, and then its
+// warnings. It ignores errors of out.
 func (p *Plan) printPlan(out io.Writer) {
 	c := p.Config
 	for i, port := range c.Ports {

@@ -302,7 +302,7 @@ func (r *Record) Name() string { return r.file.Name() }
 // Close closes the file. The record then counts as a dead switch's unless another process has it open.
 func (r *Record) Close() error { return r.file.Close() }
 
-// Remove empties and removes the file: a process that is no longer root may fail to remove it.
+// Remove empties the file and removes it. A process that is no longer root may fail to remove it; errors are ignored.
 func (r *Record) Remove() {
 	r.file.Truncate(0)
 	os.Remove(r.file.Name())

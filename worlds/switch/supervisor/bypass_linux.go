@@ -32,7 +32,8 @@ type bypass struct {
 	members []int // indices of interfaces added to it by this start
 }
 
-// holdFrames keeps frames received at the ports from the bridge from now on.
+// holdFrames keeps frames received at the ports from the bridge from now on, by a BPF program at each port. The
+// descriptors go to s.state.Links; while one is open, its port holds frames.
 func (s *start) holdFrames() error {
 	for i, port := range s.Config.Ports {
 		fd, err := tcx.HoldFrames(s.Links[i].Index)
@@ -45,7 +46,8 @@ func (s *start) holdFrames() error {
 	return nil
 }
 
-// joinBridge adds the ports to the bridge, which it creates if needed, and sets the bridge up.
+// joinBridge adds the ports to the bridge, which it creates if needed, and sets the bridge up. It stores in s.bridged
+// what leaveBridge has to undo, also after an error.
 func (s *start) joinBridge() error {
 	conn, err := rtnl.Open()
 	if err != nil {
@@ -96,7 +98,8 @@ func (b *bypass) addBridge(conn *rtnl.Conn) error {
 		preflight.MaxSwitches, preflight.BypassPrefix)
 }
 
-// leaveBridge undoes joinBridge: it removes added members and a created bridge. The zero bypass has neither.
+// leaveBridge undoes joinBridge: it removes added members and a created bridge, and continues after errors. The zero
+// bypass has neither.
 func (b *bypass) leaveBridge() (err error) {
 	if !b.created && len(b.members) == 0 {
 		return nil

@@ -57,7 +57,7 @@ const (
 const maxRequests = 16
 
 // newChild starts the data plane with the given command line and passes it its sockets and its file, all from x. It
-// closes the sockets of this process.
+// closes the sockets and links of x in this process. The caller waits for the data plane with awaitBegun.
 func newChild(command []string, x *state) (c *child, err error) {
 	fd, err := unix.MemfdCreate("weir switch counters", unix.MFD_CLOEXEC)
 	if err != nil {
@@ -170,7 +170,7 @@ func (c *child) sendRequest(o control.Request) bool {
 }
 
 // awaitBegun waits up to beginTimeout until the data plane has its sockets, or a signal requests the end. After an
-// error the data plane has ended.
+// error the data plane has ended, or was killed.
 func (c *child) awaitBegun(signals <-chan os.Signal) (err error) {
 	select {
 	case what := <-signals:
@@ -212,8 +212,8 @@ func (c *child) killProcess() {
 	}
 }
 
-// fetchCounters requests the current counters from the data plane and waits for them. ok is false after
-// answerTimeout, or at once if too many requests wait.
+// fetchCounters requests the current counters from the data plane and waits for them. ok is false after answerTimeout,
+// or at once if too many requests wait; n is then not usable.
 func (c *child) fetchCounters() (n control.Counters, ok bool) {
 	before := c.shared.Sequence()
 	if !c.sendRequest(control.Request{Do: control.DoPublish}) {

@@ -42,7 +42,7 @@ func newLineWriter(out io.Writer) *lineWriter {
 	return w
 }
 
-// Write queues a copy of b. It never fails.
+// Write queues a copy of b. It never blocks or fails: without room b is dropped and counted.
 func (w *lineWriter) Write(b []byte) (int, error) {
 	select {
 	case w.lines <- line{text: bytes.Clone(b)}:

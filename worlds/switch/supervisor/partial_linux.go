@@ -18,8 +18,8 @@ type partialLog struct {
 	loggedAt [control.MaxPorts]time.Time
 }
 
-// reportPartial logs new frames without checksums by port, at most once in logPeriod, so that a hanging TCP
-// connection is explained within seconds.
+// reportPartial logs new frames without checksums by port, at most once in logPeriod for each, so that a hanging TCP
+// connection is explained within seconds. It reads the last published counters.
 func (s *supervisor) reportPartial(now time.Time) {
 	var c control.Counters
 	if _, ok := s.shared.Read(&c); !ok {

@@ -119,7 +119,8 @@ func (s *start) takePorts() error {
 	return nil
 }
 
-// createRecord creates the record of the following changes.
+// createRecord creates the record of the following changes, which this switch owns from then on, and keeps its
+// descriptor for the supervisor.
 func (s *start) createRecord() (err error) {
 	var interfaces []string
 	for _, port := range s.Config.Ports {
@@ -133,8 +134,8 @@ func (s *start) createRecord() (err error) {
 	return nil
 }
 
-// undoStart restores all changes, closes what was opened, and joins errors to cause. The record remains if a change
-// cannot be restored.
+// undoStart restores all changes, closes what was opened, and returns cause joined with its own errors. The record
+// remains if a change cannot be restored.
 func (s *start) undoStart(cause error) error {
 	for _, x := range s.opened {
 		x.Close()
@@ -166,7 +167,7 @@ func (s *start) claimInterfaces(stderr io.Writer) error {
 	return errors.Join(err, conflicts)
 }
 
-// disableOffloads records the enabled offloads of port i and disables them.
+// disableOffloads records the enabled offloads of port i, in the record and in s.state.Changed, and then disables them.
 func (s *start) disableOffloads(i int) error {
 	port := s.Config.Ports[i]
 	for _, offload := range s.Offloads[i] {
@@ -180,7 +181,8 @@ func (s *start) disableOffloads(i int) error {
 	return err
 }
 
-// openSocket opens the socket of port i, for frames up to the interface's MTU.
+// openSocket opens the socket of port i, for frames up to the interface's MTU, and adds it to s.state.Sockets. Frames
+// wait there from then on.
 func (s *start) openSocket(i int) error {
 	port := s.Config.Ports[i]
 	maxFrame := s.Links[i].MTU + packet.EthernetHeader
@@ -194,7 +196,8 @@ func (s *start) openSocket(i int) error {
 	return nil
 }
 
-// openListener opens the socket of metrics, which may require a privilege that the supervisor lacks.
+// openListener opens the socket of metrics, which may require a privilege that the supervisor lacks, and stores its
+// descriptor in s.state.Listener. Clients wait until the supervisor serves them.
 func (s *start) openListener() error {
 	l, err := net.ListenTCP("tcp", net.TCPAddrFromAddrPort(s.Config.Metrics))
 	if err != nil {

@@ -183,7 +183,8 @@ func (s *supervisor) stopLimit() time.Duration {
 	return stopTimeout
 }
 
-// handleReply logs a reply of the data plane, and ends the reload that the reply is about.
+// handleReply logs a reply of the data plane, and ends the reload that the reply is about. After a successful one the
+// new configuration is stored.
 func (s *supervisor) handleReply(a control.Reply) {
 	switch a.Is {
 	case control.IsNote:
@@ -225,8 +226,8 @@ func (s *supervisor) reportOverdue() {
 	fmt.Fprintf(s.log, "%s: %s within %v; further SIGHUPs wait for that\n", s.state.File, what, reloadTimeout)
 }
 
-// startReload starts to read the file again if that was requested and no other reload runs. It reads in a goroutine,
-// since the file's server may not answer. The result arrives at s.reading.
+// startReload starts to read the file again if that was requested and no other reload runs. It reads and checks in a
+// goroutine, since the file's server may not answer. The result arrives at s.reading.
 func (s *supervisor) startReload() {
 	if s.reloading || !s.reloadPending {
 		return
@@ -245,7 +246,8 @@ func (s *supervisor) startReload() {
 	}()
 }
 
-// requestReload passes a correct file to the data plane and logs its warnings. It refuses a wrong one.
+// requestReload passes a correct file to the data plane and logs its warnings. It refuses a wrong one. The reload then
+// waits for the data plane's reply.
 func (s *supervisor) requestReload(x reloadedFile) {
 	if x.err == nil && !s.sendRequest(control.Request{Do: control.DoReload, File: s.state.File, Data: x.data}) {
 		x.err = errors.New("the data plane does not accept requests")
@@ -273,7 +275,8 @@ func (s *supervisor) endReload() {
 	s.startReload()
 }
 
-// serveMetrics starts to serve metrics at the listener that Start opened; stop ends it.
+// serveMetrics starts to serve metrics, in a goroutine, at the listener that Start opened, and closes that descriptor;
+// stop ends it.
 func (s *supervisor) serveMetrics(version string) (stop func(), err error) {
 	f := os.NewFile(uintptr(s.state.Listener), "metrics")
 	l, err := net.FileListener(f)
@@ -292,8 +295,8 @@ func (s *supervisor) serveMetrics(version string) (stop func(), err error) {
 	return func() { server.Close() }, nil
 }
 
-// restoreInterfaces enables all disabled offloads and empties the record, which only root can remove. The record
-// keeps its content if an offload cannot be enabled.
+// restoreInterfaces enables all disabled offloads, empties the record, which only root can remove, and closes it. The
+// record keeps its content if an offload cannot be enabled.
 func (s *supervisor) restoreInterfaces() error {
 	_, err := preflight.RestoreOffloads(s.state.Changed)
 	if err == nil {
