@@ -71,7 +71,8 @@ func checkMentionsOf(t *testing.T, a, b, want string) {
 	t.Helper()
 	files := fstest.MapFS{"a/a.go": {Data: []byte(a)}, "b/b.go": {Data: []byte(b)},
 		"far/c/c.go": {Data: []byte("package c\n")}, "b/testdata/t.go": {Data: []byte("no Go")},
-		"b/b_test.go": {Data: []byte("package b\n\n// Any comment will do.\nfunc helper() {}\n\n// TestThing runs.\nfunc TestThing() {}\n")}}
+		"b/b_test.go": {Data: []byte("package b\n\n// Any comment will do.\nfunc helper() {}\n\n" +
+			"// TestThing runs.\nfunc TestThing() {}\n")}}
 	allowed := map[string]string{}
 	if strings.Contains(b, "a.Allowed") {
 		allowed["b/b.go: a.Allowed"] = "for the test"

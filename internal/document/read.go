@@ -67,11 +67,14 @@ func (r *Reader) ReadText(t *Node) string {
 // ReadInteger returns a number from low to high. It notes an error and returns low if the value is not such a number.
 func (r *Reader) ReadInteger(t *Node, low, high int) int {
 	n, err := strconv.Atoi(r.ReadText(t))
-	if t.Kind == Scalar && (err != nil || n < low || n > high) {
+	switch {
+	case t.Kind != Scalar:
+		return low // ReadText has noted the error
+	case err != nil || n < low || n > high:
 		r.Fail(t.Position, fmt.Sprintf("%d … %d", low, high), "%q is not a whole number in the range", t.Text)
 		return low
 	}
-	return max(n, low)
+	return n
 }
 
 // ReadValue parses a plain value with the parser of a unit. It notes an error and returns the parser's value if that

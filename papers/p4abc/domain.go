@@ -280,7 +280,7 @@ func limitSegments(p *packet.Packet, mtu int32) {
 	if p.Version == 6 {
 		headers += packet.IPv6Header - packet.IPv4Header
 	}
-	p.TCP.MSS = uint16(min(int32(p.TCP.MSS), mtu-markBytes-headers))
+	p.TCP.MSS = uint16(min(int32(p.TCP.MSS), max(mtu-markBytes-headers, 1)))
 }
 
 // bypassesAQM reports whether the packet is outside the domain: it passes the AQM and does not enter A_avg.
