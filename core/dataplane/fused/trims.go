@@ -30,8 +30,8 @@ func (x *pipe) trimPipe() dataplane.Pipe {
 // DoesIngress returns true: Arrive can do the ingress.
 func (*trimmingPipe) DoesIngress() bool { return true }
 
-// Arrive runs the ingress and Admit, and Egress if the packet needs no queue. Packets without room go to the hooks.
-// Packets of other queues than Data are not marked.
+// Arrive runs the ingress and Admit, and Egress if the packet needs no queue. Packets without room, or without a port,
+// get ByHooks. Packets of other queues than Data are not marked.
 func (x *trimmingPipe) Arrive(env *dataplane.Env, p *packet.Packet, routed bool) (v dataplane.Verdict) {
 	if !routed {
 		if x.ecmp != nil {

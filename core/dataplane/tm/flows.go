@@ -214,7 +214,8 @@ func (f *flows) appendTurn(r *round, i int32) {
 	r.last = i
 }
 
-// pushPacket appends p to its flow's list. A list without a turn gets one, with a quantum of credit.
+// pushPacket appends p to its flow's list. A list without a turn gets one, with a quantum of credit. With CoDel, a
+// packet that finds the queue and the port idle first starts a new period.
 func (f *flows) pushPacket(p *packet.Packet) {
 	if f.cake != nil {
 		f.cake.enqueuePacket(p)
