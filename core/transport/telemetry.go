@@ -445,7 +445,8 @@ func (x *TelemetryResponder) AddSeal(p *packet.Packet) {
 	}
 }
 
-// WriteCode writes the code that IsGenuine checks.
+// WriteCode writes the code that IsGenuine checks into the extension that AddSeal has added to p. p must not change
+// afterwards, except its addresses. Without a seal it has no effect.
 func (x *TelemetryResponder) WriteCode(p *packet.Packet) {
 	if x.seal != nil {
 		x.seal.writeCode(p)

@@ -247,7 +247,7 @@ func (r *recovery) probePath(now unit.Time) (k int) {
 }
 
 // giveUpSilentPaths gives up the paths without an answer for a timeout. Packets in flight on them are declared lost and
-// resent elsewhere, and a probe is sent at once.
+// resent elsewhere, and a probe is sent at once. The controller of such a path is notified of a timeout.
 func (s *Sender) giveUpSilentPaths(now unit.Time) {
 	x, repeated := s.paths, false
 	for k := range x.each {

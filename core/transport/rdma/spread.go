@@ -70,7 +70,8 @@ func newWaits(limit, rtt unit.Time, window int64) *waits {
 	return &waits{proof: provenRun, patience: min(limit, firstPatience*max(rtt, 1)), enough: experience * window}
 }
 
-// recordLateness records the lateness of a packet of bytes bytes. Earlier samples decay within 64 first windows.
+// recordLateness records the lateness of a packet of so many bytes, where rtt is the shortest round trip. Once enough
+// bytes have arrived, the largest lateness decays, and patience moves towards minPatience·rtt.
 func (w *waits) recordLateness(late unit.Time, bytes int64, rtt unit.Time) {
 	w.late = max(w.late, late)
 	if w.known += bytes; w.known < w.enough {
@@ -90,7 +91,7 @@ func (w *waits) recordLateness(late unit.Time, bytes int64, rtt unit.Time) {
 func (w *waits) trustsOrder(rtt unit.Time) bool { return w.patience < rtt }
 
 // limitPatience returns the patience of a flow with round trip rtt, at most limit. overdue is the time after which its
-// packets are overdue.
+// packets are overdue. It changes no state.
 func (w *waits) limitPatience(rtt, overdue, limit unit.Time) unit.Time {
 	if w.trustsOrder(rtt) {
 		return min(overdue, limit)

@@ -193,7 +193,8 @@ func (r *Receiver) ecnOf() uint8 {
 	return packet.NotECT
 }
 
-// fillAck fills p with an ACK of all data before next, with SACK blocks and feedback.
+// fillAck fills p with an ACK of all data before next, with SACK blocks and feedback. It ends the waits of delayed and
+// compressed ACKs, and clears the range for DSACK. p.TCP must be empty.
 func (r *Receiver) fillAck(now unit.Time, p *packet.Packet, next int64) {
 	t := &p.TCP
 	p.Seq, p.Ack = r.initial+1, next
@@ -335,7 +336,7 @@ func (r *Receiver) answerSYN(now unit.Time, p *packet.Packet) bool {
 }
 
 // refuseSegment answers a segment that is not acceptable (tcp_send_dupack): with DSACK if it has data, else at most
-// twice a second.
+// twice a second. It reports whether p became the ACK.
 func (r *Receiver) refuseSegment(now unit.Time, p *packet.Packet, seq, end int64) bool {
 	if p.Payload == 0 {
 		if r.answered && now-r.lastAnswer < unit.Second/2 {

@@ -33,7 +33,8 @@ func (r *recovery) isReducing() bool {
 	return r.state == cc.Reduced || r.state == cc.Recovery && !r.quiet
 }
 
-// handleAlert is the state machine of recovery (tcp_fastretrans_alert).
+// handleAlert is the state machine of recovery after an ACK with effects e (tcp_fastretrans_alert). It ends states
+// whose data is acknowledged, undoes spurious reductions, finds losses, and enters Recovery or Reduced.
 func (s *Sender) handleAlert(now unit.Time, p *packet.Packet, e *event, deliveredBefore int64) {
 	t := &p.TCP
 	if e.flags&echoed != 0 {

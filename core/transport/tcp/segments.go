@@ -55,7 +55,7 @@ func (q *segments) number(slot int32) uint32 {
 	return q.first + (uint32(slot)-q.first)&uint32(len(q.ring)-1)
 }
 
-// push adds a segment after the last, and returns it with its number.
+// push adds a segment after the last, and returns it with its number, valid until the next push.
 func (q *segments) push() (n uint32, s *segment) {
 	if q.len() == len(q.ring) {
 		q.grow()
@@ -86,6 +86,7 @@ func (q *segments) grow() {
 }
 
 // find returns the number of the segment that holds seq; end if seq is after all segments, first if it is before all.
+// mss, the usual size of a segment, is a hint.
 func (q *segments) find(seq int64, mss int64) uint32 {
 	n := uint32(q.len())
 	if n == 0 || seq <= q.at(q.first).seq {

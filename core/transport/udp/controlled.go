@@ -291,7 +291,8 @@ func (s *ControlledSender) NextTimer() unit.Time {
 	return min(s.timerAt, s.control.Decision.NextTimer)
 }
 
-// Emit fills p with a datagram, or a probe: a datagram without payload (draft-miao §9.3).
+// Emit fills p with a datagram, or a probe that is due: a datagram without payload (draft-miao §9.3). It notifies the
+// controller of a datagram (OnSend), records it, and plans the next one.
 func (s *ControlledSender) Emit(now unit.Time, p *packet.Packet) {
 	p.Hash, p.SrcPort, p.DstPort = s.hash, s.flow.SrcPort, s.flow.DstPort
 	p.Kind, p.Proto, p.Version, p.TOS, p.HopLimit = packet.Data, packet.ProtoUDP, s.flow.Version, s.flow.TOS, 64
@@ -330,7 +331,8 @@ func (s *ControlledSender) Emit(now unit.Time, p *packet.Packet) {
 }
 
 // Receive handles a report or a NACK of a switch. A report without progress, or of datagrams that were never sent, has
-// no effect except for its telemetry.
+// no effect except for its telemetry. It calls the controller's OnAck, plans the next datagram, and always returns
+// false.
 func (s *ControlledSender) Receive(now unit.Time, p *packet.Packet) bool {
 	s.counters.ReceivedPackets++
 	b, ok := p.Extension(Report)
@@ -422,7 +424,8 @@ func (s *ControlledSender) countLoss(l cc.Loss) cc.Loss {
 	return l
 }
 
-// Advance makes a probe due, or writes off the datagrams that must be lost, when no report arrives.
+// Advance runs the controller's timer, makes a probe due, or writes off the datagrams that must be lost, when no report
+// arrives.
 func (s *ControlledSender) Advance(now unit.Time) {
 	s.control.RunTimer(now)
 	if s.timerAt > now {
@@ -493,7 +496,8 @@ func (r *ControlledReceiver) Advance(now unit.Time) {
 // Emit fills p with a report.
 func (r *ControlledReceiver) Emit(_ unit.Time, p *packet.Packet) { r.writeReport(p, r.sent) }
 
-// Receive counts a datagram, and turns it into a report in place if one is due.
+// Receive counts a datagram, and turns it into a report in place if one is due, which the result reports. A probe is
+// answered at once, and a duplicate never.
 func (r *ControlledReceiver) Receive(now unit.Time, p *packet.Packet) bool {
 	if p.Proto != packet.ProtoUDP || p.SrcPort != r.flow.SrcPort || p.DstPort != r.flow.DstPort || p.Seq < 0 {
 		return false
@@ -534,7 +538,7 @@ func (r *ControlledReceiver) Receive(now unit.Time, p *packet.Packet) bool {
 	return true
 }
 
-// writeReport turns p into a report about a datagram or probe that was sent at the time sent.
+// writeReport turns p, except its addresses, into a report about a datagram or probe that was sent at the time sent.
 func (r *ControlledReceiver) writeReport(p *packet.Packet, sent unit.Time) {
 	r.due, r.reportAt, r.pending = false, unit.Never, 0
 	r.tele.GiveAnswer(p)

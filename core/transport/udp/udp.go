@@ -58,7 +58,7 @@ func (c *Config) Traits() transport.Traits {
 var warnPhase = scheme.WarningKind{ID: "udp-phase",
 	Condition: "gap_jitter is 0 with pattern: cbr or onoff, so that senders of the same rate keep their phase"}
 
-// Warns warns of phase lock.
+// Warns returns a remark if gaps have no jitter, so that senders of the same rate keep their phase.
 func (c *Config) Warns() []scheme.Remark {
 	if c.GapJitter == 0 && (c.Pattern == CBR || c.Pattern == OnOff) {
 		return []scheme.Remark{warnPhase.NewRemark("gap_jitter", "senders of the same rate keep their phase, and at a full "+

@@ -298,8 +298,8 @@ const (
 	echoes   = packet.ECE // of an acknowledgement or a NACK: the packet was marked
 )
 
-// fillHeaders writes the headers of p, which has its extensions already. ev is the entropy value. bySender: p is a
-// packet of the sender.
+// fillHeaders writes the headers of p, which has its extensions already, except addresses, flow and numbers. ev is the
+// entropy value, one of the two ports. bySender means that p is a packet of the sender. payload is in bytes.
 func (e *ends) fillHeaders(p *packet.Packet, kind packet.Kind, ev uint16, bySender bool, payload int64, flags uint8) {
 	p.Kind, p.Payload, p.TCP.Flags = kind, int32(payload), flags
 	p.Size = e.framing.FrameBytes(e.headers+p.ExtensionBytes(), p.Payload, kind == packet.Data && payload > 0)
