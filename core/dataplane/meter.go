@@ -59,7 +59,7 @@ func (a *accrual) earnSince(now unit.Time) int64 {
 	return int64(min(q, 1<<62-1))
 }
 
-// addTokens adds tokens and returns the ones that did not fit.
+// addTokens adds n tokens, 0 or more, up to the bucket's size, and returns the number that did not fit.
 func (b *bucket) addTokens(n int64) int64 {
 	if free := b.size - b.tokens; n > free {
 		b.tokens = b.size

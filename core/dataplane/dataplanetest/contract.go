@@ -200,6 +200,7 @@ func (*classifier) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict
 type pauser struct{}
 
 func (*pauser) Name() string { return "pauser" }
+
 // Ingress sends a Pause frame for class 3 to the neighbour of packet 77. It accepts every packet.
 func (*pauser) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if p.Seq == 77 {
@@ -212,12 +213,14 @@ func (*pauser) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 type renewer struct{}
 
 func (*renewer) Name() string { return "renewer" }
+
 // Ingress pauses class 2 of the neighbour for 1000 quanta, and requests a tick in 3 µs. It accepts every packet.
 func (r *renewer) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	env.SendPause(p.Meta.In, 2, 1000)
 	env.TickAt(r, env.Now()+3*us)
 	return dataplane.Accept
 }
+
 // Tick pauses class 2 of the neighbour at port 0 again, except at time 0.
 func (r *renewer) Tick(env *dataplane.Env) unit.Time {
 	if env.Now() > 0 {
@@ -231,7 +234,7 @@ type asker struct{}
 
 func (*asker) Name() string { return "asker" }
 
-// Ingress makes both packets by clones, and accepts packet 10 itself.
+// Ingress accepts every packet. For packet 10, except in clones, it makes packets 11 and 12 by clones.
 func (*asker) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if p.Seq == 10 && p.Meta.Flags&packet.Internal == 0 {
 		c := env.ClonePacket(p, true)
@@ -250,6 +253,7 @@ func (*asker) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 type recirculator struct{}
 
 func (*recirculator) Name() string { return "recirculator" }
+
 // Ingress recirculates a clone of each packet that arrives from a link, and drops the original as Policed.
 func (*recirculator) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if p.Meta.In != packet.NoPort {
@@ -267,6 +271,7 @@ func (*trimmer) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	p.Meta.Class = 1
 	return dataplane.Accept
 }
+
 // Admit trims a packet that does not fit, unless it is trimmed already.
 func (*trimmer) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
@@ -280,6 +285,7 @@ func (*trimmer) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 type tailTrimmer struct{ trimmer }
 
 func (*tailTrimmer) Name() string { return "tail trimmer" }
+
 // Admit trims the last packet of queue 1 if p does not fit there. It accepts p in any case.
 func (*tailTrimmer) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
@@ -293,6 +299,7 @@ func (*tailTrimmer) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 type evicter struct{}
 
 func (*evicter) Name() string { return "evicter" }
+
 // Admit evicts the last packet of packet 3's queue. It accepts every packet.
 func (*evicter) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if p.Seq == 3 {
@@ -323,6 +330,7 @@ func (k *ticker) Tick(env *dataplane.Env) unit.Time {
 type releaser struct{}
 
 func (*releaser) Name() string { return "releaser" }
+
 // Release drops packets with an odd number as EarlyDrop.
 func (*releaser) Release(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if p.Seq&1 == 1 {

@@ -272,7 +272,7 @@ func (x *pipe) departFast(env *dataplane.Env, p *packet.Packet) {
 	}
 }
 
-// departFully is departFast with red and a second ecn.
+// departFully is departFast in a list with red, or with ecn behind inband.
 func (x *pipe) departFully(env *dataplane.Env, p *packet.Packet) {
 	if x.red != nil {
 		x.red.Release(env, p)

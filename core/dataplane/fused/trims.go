@@ -64,7 +64,8 @@ func (x *trimmingPipe) Arrive(env *dataplane.Env, p *packet.Packet, routed bool)
 	return dataplane.Passed
 }
 
-// Depart runs Egress.
+// Depart marks a data packet that departs from its queue, as the Egress of trimming does. Packets of other queues stay
+// as they are.
 func (x *trimmingPipe) Depart(env *dataplane.Env, p *packet.Packet) {
 	if m := &p.Meta; m.Queue == trimming.Data {
 		x.trimming.MarkDeparting(env.Now(), x.ports[m.Out], p)

@@ -43,7 +43,7 @@ func (c *Config) Params(p *scheme.Params) {
 	p.AddRule("rates", func() error { return users.CheckDistinct(users.SetsOf(c.Rates)) })
 }
 
-// Check refuses a list without plans.
+// Check refuses a configuration without plans: no rates of users, and others is 0.
 func (c *Config) Check(*dataplane.SwitchContext) []scheme.Remark {
 	if len(c.Rates) == 0 && c.Others == 0 {
 		return []scheme.Remark{scheme.NewRefusal("", "no plan is given; give rates by user, or others")}

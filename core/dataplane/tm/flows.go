@@ -401,7 +401,7 @@ func (f *flows) findLongest() int32 {
 	return 0
 }
 
-// siftUp moves the list at place k of the heap up to its position.
+// siftUp moves the list at place k of the heap up to its position by its bound, and updates places. k counts from 0.
 func (f *flows) siftUp(k int) {
 	h, i := f.heap, f.heap[k]
 	for bound := f.lists[i].bound; k > 0; {
@@ -417,7 +417,8 @@ func (f *flows) siftUp(k int) {
 	f.lists[i].place = int32(k) + 1
 }
 
-// siftDown moves the heap's first list down to its position.
+// siftDown moves the heap's first list down to its position by its bound, and updates places. The heap must not be
+// empty.
 func (f *flows) siftDown() {
 	h, i, k := f.heap, f.heap[0], 0
 	bound := f.lists[i].bound

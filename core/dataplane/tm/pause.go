@@ -82,7 +82,7 @@ func (p *Port) applyHolds() {
 	p.paused = set
 }
 
-// ExpirePauses ends the pauses that have run out by now.
+// ExpirePauses ends the pauses that have run out by now, as ApplyResume does.
 func (p *Port) ExpirePauses(now unit.Time) {
 	if s := p.pauses; s != nil {
 		for class := range uint8(Classes) {

@@ -126,7 +126,7 @@ func (d *deficit) MinQueueShare(q QueueID) (part float64, ok bool) {
 	return 1, q == 0
 }
 
-// endTurn passes the turn to the next queue.
+// endTurn passes the turn to the next queue, which has not earned its quantum yet.
 func (d *deficit) endTurn() {
 	if d.turn++; d.turn == len(d.counter) {
 		d.turn = 0
@@ -239,8 +239,9 @@ func (g *guarantee) SetAsNeeded(span unit.Time) bool {
 	return g.mice != 0
 }
 
-// isBelow reports whether queue i is below its guarantee, or while another queue is needy has at least trickle of it.
-// Its queue must not be empty.
+// isBelow reports whether queue i, which must not be empty, is below its guarantee. While another queue is needy, it
+// must also not be ahead of its guarantee. It counts as below in any case if its head has waited for its time at
+// trickle of the guarantee.
 func (g *guarantee) isBelow(now unit.Time, b *Buffer, i int) bool {
 	s := &g.share[i]
 	if g.needy == 0 || s.Guarantee == 0 || g.needy == 1<<i {

@@ -73,7 +73,7 @@ func NewFinder(book *packet.Book, sets []Set) *Finder {
 	return f
 }
 
-// addPrefix adds a prefix of a set.
+// addPrefix adds a prefix of a set, by the set's number. sortLengths must follow before lookups.
 func (f *Finder) addPrefix(p netip.Prefix, set int32) {
 	f.prefixes[p] = set
 	if n := p.Bits(); !slices.Contains(f.lengths, n) {
@@ -188,7 +188,8 @@ func CheckConflicts(book *packet.Book, sets []Set) error {
 	return nil
 }
 
-// ownersOf returns a finder of the book's users by prefix.
+// ownersOf returns a finder of the book's users by prefix; users are numbered as in book.Users. It finds no names. The
+// book must not be nil.
 func ownersOf(book *packet.Book) *Finder {
 	f := &Finder{prefixes: map[netip.Prefix]int32{}}
 	for i, u := range book.Users() {

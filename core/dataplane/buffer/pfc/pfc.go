@@ -199,9 +199,9 @@ func (c *config) newTrigger(line dataplane.Line) sharedbuffer.Trigger {
 	return t
 }
 
-// protectedClasses returns the classes that PFC protects, as a bit set, where a port has so many queues. It fails on a
-// class without a queue. If the configuration sets a class to true, these classes are protected; otherwise all classes
-// with queues that are not false.
+// protectedClasses returns the classes that PFC protects, as a bit set. queues is the number of a port's queues. It
+// fails on a class without a queue. If the configuration sets a class to true, these classes are protected; otherwise
+// all classes with queues that are not false.
 func (c *config) protectedClasses(queues int) (uint8, error) {
 	queues = min(queues, tm.Classes)
 	all := uint8(1<<queues - 1)

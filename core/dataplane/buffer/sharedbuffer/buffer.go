@@ -102,7 +102,7 @@ func (b *Buffer) SetSize(c Config) error {
 	return nil
 }
 
-// hasGuardedQueue reports whether PFC protects a queue.
+// hasGuardedQueue reports whether PFC protects any ingress queue.
 func (b *Buffer) hasGuardedQueue() bool {
 	for i := range b.queues {
 		if b.queues[i].guarded {

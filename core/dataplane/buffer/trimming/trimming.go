@@ -252,7 +252,8 @@ func (x *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 	return dataplane.Trim
 }
 
-// recordTrim counts a packet that will be trimmed at a port, and sets LastHop in its flags if the port leads to a host.
+// recordTrim counts a packet that will be trimmed at a port. If the port leads to a host, it sets LastHop in a packet
+// of Weir's own protocols.
 func (x *Program) recordTrim(egress *port, p *packet.Packet) {
 	x.trimmed++
 	if egress.toHost && p.Proto == packet.ProtoOwn {

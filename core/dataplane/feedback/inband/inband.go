@@ -153,7 +153,8 @@ func Scheme() dataplane.Scheme {
 		Source: "draft-miao-iccrg-hpccplus-01 §6.1, §7.1; HPCC (SIGCOMM 2019) §4.1"}, newProgram)
 }
 
-// buildProgram returns the program with the format of the site's links.
+// buildProgram returns the program with the format that c has for the rates of the site's links. It fails if the format
+// cannot describe them.
 func buildProgram(site *dataplane.Site, c Config) (*Program, error) {
 	f, err := c.Telemetry(site.Rates)
 	if err != nil {
