@@ -25,7 +25,8 @@ func (s *Sender) recordDelivery(now unit.Time, n int64, e *sampling) {
 }
 
 // handleAck handles an ACK or NACK p of the receiver: it moves the window, declares packets lost, updates recovery and
-// calls the controller's OnAck. One that acknowledges packets never sent has no effect.
+// calls the controller's OnAck. One that acknowledges packets never sent has no effect, and one without news calls no
+// OnAck.
 func (s *Sender) handleAck(now unit.Time, p *packet.Packet) {
 	ack, about := s.findPacket(p.Ack, s.una), s.findPacket(p.Seq, s.una)
 	if ack < 0 || ack > s.top {

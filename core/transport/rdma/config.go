@@ -544,7 +544,8 @@ func (e *ends) messagePlace(n int64) (flags uint8, length uint32) {
 	return flags, length
 }
 
-// completeMessages returns the number of messages that end before packet n.
+// completeMessages returns the number of messages that end before packet n, which is at most the flow's number of
+// packets.
 func (e *ends) completeMessages(n int64) uint32 {
 	switch {
 	case n == e.packets:

@@ -43,7 +43,8 @@ func (s *Sender) handleTimeout(now unit.Time) {
 	s.recordTimeout(now, lost)
 }
 
-// resendCause returns why packet x is resent.
+// resendCause returns why packet x is resent, by the flags of its last transmission; with go-back-N, why next last fell
+// behind top.
 func (r *recovery) resendCause(x *sent) packet.ResendCause {
 	switch {
 	case !r.repeats && r.config.Recovery == GoBackN:

@@ -107,7 +107,7 @@ func (x *paths) OnLoss(now unit.Time, l cc.Loss) {
 	}
 }
 
-// OnTimer calls the controllers with timers that have expired.
+// OnTimer calls the controllers of paths with timers that have expired.
 func (x *paths) OnTimer(now unit.Time) {
 	x.allChanged = true
 	for k := range x.each {
@@ -134,7 +134,8 @@ func (x *paths) Decision() cc.Decision {
 	return x.sum
 }
 
-// readDecision reads the decision of path p, and updates the sums.
+// readDecision reads the decision of path p, and updates the sums. A new rate moves the path's pending send, unless
+// keepsPending.
 func (x *paths) readDecision(p *path) {
 	old := p.decision
 	d := p.control.Decision()

@@ -327,7 +327,7 @@ func (s *Sender) emitProbe(now unit.Time, p *packet.Packet) {
 	s.planNext(now)
 }
 
-// setPath gives p the source port and hash of path k.
+// setPath gives p the source port and hash of path k, if the flow has several paths.
 func (r *recovery) setPath(p *packet.Packet, k int) {
 	if r.paths != nil {
 		p.SrcPort, p.Hash = r.paths.each[k].port, r.paths.each[k].hash
@@ -379,7 +379,8 @@ func (s *Sender) selectPath(k int) {
 	s.requester.SelectPath(k)
 }
 
-// handleProbeReply handles the answer to a probe: telemetry without a delivery.
+// handleProbeReply handles the answer to a probe: a LossTimer's proves losses; any other has telemetry without a
+// delivery, which goes to the controller (OnAck).
 func (s *Sender) handleProbeReply(now unit.Time, p *packet.Packet) {
 	if s.loss.Enabled && s.receiveProbeReply(now, p) {
 		return

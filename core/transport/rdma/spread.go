@@ -145,7 +145,7 @@ func (w *waits) recordAnswered(n int64) bool {
 	return false
 }
 
-// removeCopy removes a waiting copy of packet n.
+// removeCopy removes the first waiting copy of packet n, if there is one.
 func (w *waits) removeCopy(n int64) {
 	for k := range w.waitingCopies {
 		if w.waitingCopies[k].n == n {
@@ -181,7 +181,8 @@ func (r *recovery) measureLateness(now unit.Time, x *sent, bytes int64) {
 	r.waits.recordLateness(late, bytes, r.shortestRTT())
 }
 
-// findOverdueWaiting is findOverdue for paths of different rates.
+// findOverdueWaiting is findOverdue for paths of different rates: an overdue packet is lost only after the patience,
+// unless a run of later arrivals proves the loss. It sets the time of the next check.
 func (r *recovery) findOverdueWaiting(now unit.Time) (lost int) {
 	o, w := &r.orders[0], r.waits
 	if w.confirmExpired(now); w.scan < o.First {

@@ -64,7 +64,8 @@ func (s *Sender) ecnOf(control bool) uint8 {
 	return packet.NotECT
 }
 
-// fillAck fills p with a pure ACK.
+// fillAck fills p, with an empty p.TCP, with a pure ACK of the peer's data at the sequence number next. It changes no
+// state.
 func (s *Sender) fillAck(now unit.Time, p *packet.Packet) {
 	p.Seq, p.Ack = s.next, s.peer.next
 	p.TCP.Flags, p.TCP.Window = packet.ACK, 65535>>s.scale
@@ -72,8 +73,8 @@ func (s *Sender) fillAck(now unit.Time, p *packet.Packet) {
 	s.fillHeaders(p, 0, s.ecnOf(true))
 }
 
-// sendNew fills p with the next new segment, and records it. It notifies the controller (OnSend), after an idle time of
-// a restart, and sets the timer.
+// sendNew fills p with the next new segment, and records it. After an idle time the window first becomes smaller. It
+// notifies the controller (OnSend), and sets the timer.
 func (s *Sender) sendNew(now unit.Time, p *packet.Packet) {
 	// tcp_slow_start_after_idle_check
 	if !s.ownRecovery && s.queue.len() == 0 && now-s.control.Pacer.LastSend > s.rto.value {

@@ -76,7 +76,7 @@ func (s *Sender) challengeAck(now unit.Time, p *packet.Packet) bool {
 	return true
 }
 
-// turnIntoAck turns p into a pure ACK to the peer.
+// turnIntoAck turns p into a pure ACK to the peer, and swaps its addresses for that. It changes no state of s.
 func (s *Sender) turnIntoAck(now unit.Time, p *packet.Packet) {
 	p.Src, p.Dst = s.flow.Src, s.flow.Dst
 	p.Data = nil

@@ -89,7 +89,7 @@ type announced struct {
 	space     int64
 }
 
-// newReceiver returns the receiver of flow f.
+// newReceiver returns the receiver of flow f, before the handshake. f must have a controller's scheme.
 func newReceiver(f transport.Flow, c Config) *Receiver {
 	r := &Receiver{header: newHeader(&f, &c, true), config: c, flow: f, dctcp: f.CC.ECN == cc.DCTCPMode,
 		mss:       int64(f.Payload),
@@ -133,7 +133,8 @@ func (r *Receiver) NextTimer() unit.Time {
 	return at
 }
 
-// Emit fills p with an ACK or the SYN-ACK.
+// Emit fills p with an ACK of all data in order or, before the connection is established, the SYN-ACK. No ACK is due
+// then.
 func (r *Receiver) Emit(now unit.Time, p *packet.Packet) {
 	r.due = false
 	if r.synReceived && !r.established {
@@ -169,7 +170,7 @@ func (r *Receiver) Advance(now unit.Time) {
 	}
 }
 
-// synAck fills p with the SYN-ACK.
+// synAck fills p, with an empty p.TCP, with the SYN-ACK, and stores the time for the first round trip.
 func (r *Receiver) synAck(now unit.Time, p *packet.Packet) {
 	p.Seq, p.Ack = r.initial, r.next
 	t := &p.TCP
@@ -230,7 +231,7 @@ func (r *Receiver) turnIntoAck(now unit.Time, p *packet.Packet, next int64) bool
 	return true
 }
 
-// turnBack empties p and sets its addresses for the way back.
+// turnBack removes p's frame and TCP part and sets its addresses for the way back.
 func (r *Receiver) turnBack(p *packet.Packet) {
 	p.Src, p.Dst = r.flow.Dst, r.flow.Src
 	p.Data = nil

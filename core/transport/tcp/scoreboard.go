@@ -90,7 +90,8 @@ func (b *scoreboard) detectLoss(r *rack, now, window unit.Time) (wait unit.Time)
 	return wait
 }
 
-// unmarkLosses withdraws all losses except those that NACKs have reported (tcp_undo_cwnd_reduction).
+// unmarkLosses withdraws all losses except those that NACKs have reported (tcp_undo_cwnd_reduction). Their segments
+// count as in flight again.
 func (b *scoreboard) unmarkLosses() {
 	for n := b.queue.first; n != b.queue.end; n++ {
 		g := b.queue.at(n)

@@ -67,7 +67,7 @@ func (q *segments) push() (n uint32, s *segment) {
 	return n, s
 }
 
-// grow doubles the ring.
+// grow doubles the ring. Segments keep their numbers, but pointers to them become invalid.
 func (q *segments) grow() {
 	ring := make([]segment, 2*len(q.ring))
 	slot := func(old int32) int32 {
@@ -124,7 +124,7 @@ func (q *segments) append(n uint32) {
 	q.tail = slot
 }
 
-// remove takes segment n out of the list by time.
+// remove takes segment n out of the list by time, if it is there. It stays in the ring.
 func (q *segments) remove(n uint32) {
 	s := q.at(n)
 	if !s.listed {

@@ -50,7 +50,7 @@ func (u *undo) precedes(t *packet.Segment) bool {
 	return t != nil && t.Present&packet.HasTimestamps != 0 && t.TSEcho != 0 && int32(t.TSEcho-u.stamp) < 0
 }
 
-// armUndo starts the undo state of a recovery (tcp_init_undo).
+// armUndo starts the undo state of a recovery that begins now, with the retransmissions in flight (tcp_init_undo).
 func (s *Sender) armUndo() {
 	resent := s.resentOut
 	if s.tlp.outstanding() && s.tlp.resent {

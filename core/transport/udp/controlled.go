@@ -62,7 +62,7 @@ func (c *ControlledConfig) minTimeout() unit.Time {
 	return c.RTOMin
 }
 
-// describeTimer returns the timeout of the file, or the default.
+// describeTimer returns the timeout of the file, or without one the sender's probes, on path p.
 func (c *ControlledConfig) describeTimer(p *cc.Path) transport.Timer {
 	t := transport.Timer{Param: "rto_min", Timeout: c.minTimeout(), Probes: c.RTOMin == 0, Unproven: p.Reorders}
 	if t.Probes && t.Unproven {
@@ -74,7 +74,8 @@ func (c *ControlledConfig) describeTimer(p *cc.Path) transport.Timer {
 	return t
 }
 
-// reportDelay returns how long a report waits for more datagrams.
+// reportDelay returns how long a report waits for more datagrams: ReportDelay, or else the path's base round trip, or
+// else longestWait.
 func (c *ControlledConfig) reportDelay(p *cc.Path) unit.Time {
 	switch {
 	case c.ReportDelay > 0:
@@ -238,7 +239,7 @@ func (s *ControlledSender) Gauge() transport.Gauge {
 	return s.control.Gauge(unit.Bytes(s.inFlight()) * unit.Bytes(s.flow.Payload))
 }
 
-// payloadOf returns the payload of datagram n.
+// payloadOf returns the payload of datagram n in bytes: the flow's largest, except for the last datagram.
 func (s *ControlledSender) payloadOf(n int64) int32 {
 	if n == s.total-1 {
 		return int32(int64(s.flow.Size) - n*int64(s.flow.Payload))
@@ -486,7 +487,7 @@ func (r *ControlledReceiver) NextTimer() unit.Time {
 	return min(r.reportAt, r.tele.NextTimer())
 }
 
-// Advance makes a report due.
+// Advance makes a report due if one has waited long enough, or a timer of the controller's part requires it.
 func (r *ControlledReceiver) Advance(now unit.Time) {
 	if due := r.tele.RunTimer(now); due || now >= r.reportAt {
 		r.due, r.reportAt = true, unit.Never

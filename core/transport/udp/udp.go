@@ -157,7 +157,7 @@ func (s *Sender) nextPayload() int32 {
 // NextSend returns when the next datagram is due.
 func (s *Sender) NextSend() unit.Time { return s.dueAt }
 
-// Emit fills p with the next datagram and advances the schedule.
+// Emit fills p with the next datagram, counts it, and advances the schedule.
 func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	payload := s.nextPayload()
 	p.Kind = packet.Data

@@ -194,7 +194,8 @@ func (x *record) answeredBy(a *answer) bool {
 	return x.sent == 1 && a.flags&again == 0 || x.sent == 2 && a.flags&again != 0
 }
 
-// advanceUna handles the cumulative acknowledgement: packets below expected have arrived.
+// advanceUna handles the cumulative acknowledgement: it records the arrival of all packets below expected, which must
+// have been sent, and moves una there.
 func (s *Sender) advanceUna(expected int64) {
 	for ; s.una < expected; s.una++ {
 		s.recordArrival(s.una)

@@ -275,7 +275,8 @@ type ends struct {
 	product      int64 // bytes of line rate and round trip
 }
 
-// newEnds returns the common part for the sender of flow f.
+// newEnds returns the common part for the sender of flow f, without the first entropy value. The path's NICRate and
+// c.Network give the product.
 func newEnds(f *transport.Flow, c *Config) ends {
 	e := ends{framing: f.Framing, headers: packet.EthernetHeader + packet.IPHeader(f.Version) + headerBytes,
 		port: f.DstPort, paths: uint16(c.Paths - 1), version: f.Version, tos: f.TOS &^ packet.ECN, payload: int64(f.Payload),

@@ -177,7 +177,8 @@ func (s *Sender) nextFrame() int64 {
 	return s.header + min(s.left, s.payload)
 }
 
-// isPermitted reports whether window and credit permit the next packet.
+// isPermitted reports whether window and credit permit the next packet, if there is one. It also removes stale packets
+// from the head of repairs.
 func (s *Sender) isPermitted() bool {
 	if s.credited && s.credit <= 0 {
 		return false
