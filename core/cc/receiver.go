@@ -145,7 +145,7 @@ func (c *Census) CountFor(m *Member) int {
 	return 1 + int((others+weightScale/2)/weightScale)
 }
 
-// RemoveFlow removes a flow from the count, if it is counted.
+// RemoveFlow removes a flow from the count, if it is counted. m keeps the time of its last packet.
 func (c *Census) RemoveFlow(m *Member) {
 	if !m.counted {
 		return

@@ -26,8 +26,8 @@ func NewWindow(f Flow) Window {
 // InSlowStart reports whether the window is below the threshold (RFC 5681 §3.1).
 func (w *Window) InSlowStart() bool { return w.Packets < w.Threshold }
 
-// SlowStart grows the window by acked packets, up to the threshold. It returns the packets that remain for congestion
-// avoidance (RFC 5681 §3.1, with appropriate byte counting, RFC 3465).
+// SlowStart grows the window, which must not be above the threshold, by acked packets up to the threshold. It returns
+// the packets that remain for congestion avoidance (RFC 5681 §3.1, with appropriate byte counting, RFC 3465).
 func (w *Window) SlowStart(acked int) int {
 	grown := min(w.Packets+acked, w.Threshold)
 	acked -= grown - w.Packets
@@ -94,8 +94,8 @@ func (w *Window) UndoReduction() bool {
 const WarnedShare = 0.8
 
 // HandleLoss applies a change of the transport's recovery state as Reno and its relatives do. A loss or mark reduces
-// the window to target packets. A warning reduces it to the largest of target, WarnedShare and l.Window. Recovered and
-// LossInReduction have no effect.
+// the window to target packets. A warning reduces it to the largest of target, its part WarnedShare, and l.Window, but
+// never raises it. Recovered and LossInReduction have no effect.
 func (w *Window) HandleLoss(l Loss, target int) {
 	switch l.Kind {
 	case FastRecovery, ECNEcho:

@@ -58,7 +58,7 @@ func (e *Env) ClonePacket(p *packet.Packet, headersOnly bool) *packet.Packet {
 }
 
 // SendPacket passes p to the traffic manager for port out in the given class. All admission hooks and limits apply. The
-// rest of p.Meta is reset, except the flags.
+// rest of p.Meta is reset, except the flags, which get Internal. p belongs to the switch from then on.
 func (e *Env) SendPacket(p *packet.Packet, out packet.PortID, class uint8) {
 	e.made(p)
 	p.Meta = packet.Metadata{In: packet.NoPort, Out: out, Class: class, Flags: p.Meta.Flags | packet.Internal}
@@ -71,15 +71,16 @@ func (e *Env) SendPacket(p *packet.Packet, out packet.PortID, class uint8) {
 // is no copy. Only hooks of the ingress may call it.
 func (e *Env) ReplicateTo(out packet.PortID) { e.sw.replicas = append(e.sw.replicas, out) }
 
-// InjectPacket passes p to the ingress, as a packet that arrived at no port. p.Meta is reset, except the flags.
+// InjectPacket passes p to the ingress, as a packet that arrived at no port. p.Meta is reset, except the flags, which
+// get Internal. p belongs to the switch from then on.
 func (e *Env) InjectPacket(p *packet.Packet) {
 	e.made(p)
 	p.Meta = packet.Metadata{In: packet.NoPort, Out: packet.NoPort, Flags: p.Meta.Flags | packet.Internal}
 	e.sw.addRequest(p, toIngress, NotDropped)
 }
 
-// made counts a packet that a program passes on for the first time. A packet other than data counts as sent now; a
-// copy of data keeps its age.
+// made counts a packet that a program passes on for the first time, which has no flag Internal yet. A packet other than
+// data counts as sent now; a copy of data keeps its age.
 func (e *Env) made(p *packet.Packet) {
 	if p.Meta.Flags&packet.Internal != 0 {
 		return

@@ -22,7 +22,7 @@ type Failover struct {
 	livePorts    []packet.PortID // memory for LivePorts
 }
 
-// BindFailover binds the time after which a program excludes a port.
+// BindFailover binds the time after which a program excludes a port to the parameter failover. 0 excludes no port.
 func BindFailover(p *scheme.Params, delay *unit.Time) {
 	p.Time(delay, "failover", "0s", "time after a link failure until a switch stops using its port, if other ports "+
 		"lead to the destination, and after a repair until it uses the port again; 0s: the port remains in use",
@@ -47,8 +47,8 @@ func NewFailover(site *Site, delay unit.Time) *Failover {
 	return f
 }
 
-// PortDown records that the link of a port goes down, or comes up again, at now (PortWatcher). If the link changes back
-// before the time has passed, the port stays as it is.
+// PortDown records that the link of a port goes down, or comes up again, at now (PortWatcher), and applies changes due
+// before. If the link changes back before the time has passed, the port stays as it is.
 func (f *Failover) PortDown(now unit.Time, port packet.PortID, down bool) {
 	if f == nil {
 		return
@@ -139,7 +139,8 @@ type PortWatcher interface {
 	PortDown(now unit.Time, port packet.PortID, down bool)
 }
 
-// SetDown records that the link of a port goes down, or comes up again, at now, and notifies the PortWatchers.
+// SetDown records that the link of a port goes down, or comes up again, at now, in the port's state, and then notifies
+// the programs that are PortWatchers.
 func (s *Switch) SetDown(now unit.Time, port packet.PortID, down bool) {
 	s.ports[port].SetDown(down)
 	for _, p := range s.config.Programs {

@@ -204,7 +204,7 @@ type Sums struct {
 	Reads, Writes   int // of registers by one packet, at most
 }
 
-// Add adds the sums of another program of the switch.
+// Add adds the sums o of another program of the switch to s, field by field.
 func (s *Sums) Add(o Sums) {
 	s.Ingress, s.Egress, s.Entries, s.Meters = s.Ingress+o.Ingress, s.Egress+o.Egress, s.Entries+o.Entries,
 		s.Meters+o.Meters
@@ -472,7 +472,7 @@ func (s *PathSet) GroupSizes() (sizes []int) {
 	return sizes
 }
 
-// MaxGroupSize returns the size of the largest set; 0 without sets.
+// MaxGroupSize returns the size of the largest set of several paths (GroupSizes); 0 without such sets.
 func (s *PathSet) MaxGroupSize() (n int) {
 	for _, size := range s.GroupSizes() {
 		n = max(n, size)

@@ -253,7 +253,8 @@ func (s *Switch) trimPacket(p *packet.Packet) {
 	p.Meta.Class = s.config.TrimClass
 }
 
-// dropPacket counts and frees p. The Droppers still find its ports in p.Meta. The buffered bytes stay as they are.
+// dropPacket counts p by reason and port, calls the Droppers, which still find its ports in p.Meta, and frees p. p must
+// be in no queue. The buffered bytes stay as they are.
 func (s *Switch) dropPacket(p *packet.Packet, why Reason) {
 	m := &p.Meta
 	s.drops[why]++

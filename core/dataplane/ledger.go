@@ -57,7 +57,7 @@ func (s *Switch) Idle() bool {
 	return true
 }
 
-// isIdle reports whether all future ticks only repeat themselves.
+// isIdle reports whether the program has no tick to come, or all its future ticks only repeat themselves (Idler).
 func (t *ticker) isIdle() bool {
 	if t.nextTick == unit.Never {
 		return true

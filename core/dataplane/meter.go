@@ -40,7 +40,8 @@ func newAccrual(r unit.LinkRate) accrual {
 	return accrual{rate: uint64(r.Bits), scale: 8_000_000_000_000}
 }
 
-// earnSince returns the tokens earned since the last call. At a time that is not after the last call it returns 0.
+// earnSince returns the whole tokens earned since the last call, at most 2⁶² − 1. At a time that is not after the last
+// call it returns 0.
 func (a *accrual) earnSince(now unit.Time) int64 {
 	if now <= a.last {
 		return 0
@@ -58,7 +59,7 @@ func (a *accrual) earnSince(now unit.Time) int64 {
 	return int64(min(q, 1<<62-1))
 }
 
-// addTokens adds tokens and returns the ones that did not fit.
+// addTokens adds n tokens, 0 or more, up to the bucket's size, and returns the number that did not fit.
 func (b *bucket) addTokens(n int64) int64 {
 	if free := b.size - b.tokens; n > free {
 		b.tokens = b.size
@@ -92,7 +93,8 @@ func NewSrTCM(cir unit.LinkRate, cbs, ebs int64) *SrTCM {
 }
 
 // MeterPacket meters a packet of size bytes that arrives at now. arrivalColour is its colour on arrival; Green makes
-// the meter colour-blind. Green takes committed tokens, Yellow excess tokens, and Red no tokens.
+// the meter colour-blind. It returns Green and takes committed tokens, Yellow and takes excess tokens, or Red and takes
+// no tokens.
 func (m *SrTCM) MeterPacket(now unit.Time, size int32, arrivalColour Colour) Colour {
 	m.excess.addTokens(m.committed.addTokens(m.earn.earnSince(now))) // tokens that C cannot hold go to E
 	n := tokenCost(size, m.packets)

@@ -66,7 +66,7 @@ func (s *Switch) serveRequests() {
 }
 
 // clonePacket returns a copy of p, without its payload if headersOnly. It has its own Data and is in no list. Without
-// payload it is marked as trimmed and keeps its class.
+// payload it is marked as trimmed and keeps its class. It counts as created by the switch.
 func (s *Switch) clonePacket(p *packet.Packet, headersOnly bool) *packet.Packet {
 	s.created++
 	var c *packet.Packet
@@ -88,8 +88,8 @@ func (s *Switch) clonePacket(p *packet.Packet, headersOnly bool) *packet.Packet 
 	return c
 }
 
-// recirculatePacket puts p onto the recirculation port, or drops it if the port's queue is full. Without a rate of the
-// port, p enters the ingress at once.
+// recirculatePacket puts p onto the recirculation port, or drops it as RecirculationFull if the port's queue is full.
+// Without a rate of the port, p enters the ingress at once.
 func (s *Switch) recirculatePacket(p *packet.Packet) {
 	waiting := len(s.recirc) - s.recircHead
 	if s.config.Recirculation.Rate == (unit.LinkRate{}) {

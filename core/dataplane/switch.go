@@ -182,7 +182,7 @@ func appendHook[Hook any](p Program, hooks *[]Hook) int {
 
 // SetPrograms replaces the switch's programs between two packets. A program in both lists continues. A new one ticks
 // from now on; if it is an Unbooker, every waiting packet is booked with it, queue by queue. A removed Restorer resets
-// its ports. It fails without a change if the switch has an observer.
+// its ports. Programs without hooks are accepted. It fails without a change if the switch has an observer.
 func (s *Switch) SetPrograms(now unit.Time, programs []Program) error {
 	if s.config.Observer != nil {
 		return fmt.Errorf("switch %s: its programs cannot change while it is observed", s.config.Name)

@@ -200,7 +200,7 @@ func (p *Param) checkWord(text string) error {
 }
 
 // checkRange returns an error if size, the size of v's value, is outside the parameter's range. text is the value for
-// the error.
+// the error. It panics if a bound cannot be read.
 func (p *Param) checkRange(v plain, size float64, text string) error {
 	for _, limit := range p.Range {
 		_, at, err := v.parseText(limit.Value)

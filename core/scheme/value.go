@@ -73,6 +73,7 @@ func lengthSize(l unit.Length) float64 { return float64(l.Packets) + float64(l.B
 // depthSize returns the depth's number in its unit, 0 for no depth. Depths in different units are not compared.
 func depthSize(d unit.Depth) float64 { return float64(d.Packets) + float64(d.Bytes) + float64(d.Time) }
 
+// parseInt parses a whole number in decimal, with an optional sign.
 func parseInt(s string) (int, error) {
 	n, err := strconv.Atoi(s)
 	if err != nil {
@@ -81,6 +82,7 @@ func parseInt(s string) (int, error) {
 	return n, nil
 }
 
+// parseFloat parses a finite number. It refuses NaN and infinities.
 func parseFloat(s string) (float64, error) {
 	x, err := strconv.ParseFloat(s, 64)
 	if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
@@ -91,6 +93,7 @@ func parseFloat(s string) (float64, error) {
 
 func formatFloat(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
+// parseBool parses true or false, and no other word.
 func parseBool(s string) (bool, error) {
 	if s != "true" && s != "false" { // YAML's booleans only
 		return false, fmt.Errorf("%q is not true or false", s)
@@ -204,6 +207,7 @@ type keySet[K comparable] struct {
 
 func (m pairs[K, V]) kindOf() ValueKind { return Map }
 
+// formatText returns the map as {key: value, …} in the order of its entries.
 func (m pairs[K, V]) formatText() string {
 	var entries []string
 	for _, e := range *m.target {
@@ -216,6 +220,8 @@ func (m pairs[K, V]) equalsText(string) bool { return len(*m.target) == 0 }
 
 func (m pairs[K, V]) setZero() { *m.target = nil }
 
+// placeFor parses a key and returns the place for its value. It fails if the key is invalid, or in the map already. The
+// map changes only when a value is stored.
 func (m pairs[K, V]) placeFor(key string) (plain, error) {
 	k, err := m.key(key)
 	if err != nil {
@@ -233,6 +239,7 @@ func (m pairs[K, V]) placeFor(key string) (plain, error) {
 	return newEntry[K, V]{m, k}, nil
 }
 
+// listPlaces returns the places of all entries, through which their values can be replaced.
 func (m pairs[K, V]) listPlaces() (all []plain) {
 	for i := range *m.target {
 		all = append(all, field[V]{&(*m.target)[i].Value, m.values})

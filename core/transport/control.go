@@ -37,7 +37,7 @@ func (c *Control) ReadDecision() {
 	}
 }
 
-// RunTimer calls the controller if its timer has expired at now.
+// RunTimer calls the controller if its timer has expired at now, and reads its new decision.
 func (c *Control) RunTimer(now unit.Time) {
 	if c.Decision.NextTimer <= now {
 		c.Controller.OnTimer(now)
@@ -113,8 +113,8 @@ func (c *Control) HandleWarning(now unit.Time, n AcceptedNack) {
 	}
 }
 
-// HandleNackLosses handles a NACK that reports losses: it notifies the controller, and reduces at most once a round
-// trip.
+// HandleNackLosses handles a NACK that reports losses: it notifies the controller, and enters the state Recovery, at
+// most once a round trip.
 func (c *Control) HandleNackLosses(now unit.Time, n AcceptedNack) {
 	c.NotifyController(now, n.Notice)
 	if c.AllowsReduction(now, n.Sent, n.RTT) {

@@ -75,7 +75,7 @@ func (t *LossTimer) RecordProbeAnswer() (sent unit.Time) {
 func (t *LossTimer) HasExpired(now, sent unit.Time) bool { return now-sent >= t.current }
 
 // EarliestExpiry returns when the timer expires: the earliest of next, the limit after the wait began, and the time at
-// which a packet that was sent at the time sent is declared lost.
+// which a packet that was sent at the time sent is declared lost. Without a limit it is next.
 func (t *LossTimer) EarliestExpiry(next, began, sent unit.Time) unit.Time {
 	if t.current == unit.Never {
 		return next

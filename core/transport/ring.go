@@ -68,7 +68,7 @@ func (f *Flights) Renew(length int) {
 	f.ring.Renew(length, f.ring.Len())
 }
 
-// Record adds a transmission of packet n at the time at.
+// Record adds a transmission of packet n at the time at, which must not be before the latest one.
 func (f *Flights) Record(n int64, at unit.Time) {
 	f.ring.Reserve(f.First, f.Last)
 	*f.ring.At(f.Last) = Flight{n, at}

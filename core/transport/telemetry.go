@@ -149,7 +149,8 @@ func (x *TelemetryRequester) SetPaths(count int) {
 	}
 }
 
-// SelectPath selects path k for the calls that follow.
+// SelectPath selects path k, below the count of SetPaths, for the calls that follow. It matters only with feedback of a
+// receiver.
 func (x *TelemetryRequester) SelectPath(k int) {
 	if x.adopted != nil {
 		x.adopted.path = k
@@ -333,14 +334,15 @@ func (x *TelemetryResponder) IsActive() bool { return x.active }
 // IsStandalone reports whether it shares no state with other receivers of its host.
 func (x *TelemetryResponder) IsStandalone() bool { return x.control == nil && x.census == nil }
 
-// SelectPath selects path k for the calls that follow.
+// SelectPath selects path k, from 0, and so the scheme's part for it, for the calls that follow. Without a part at the
+// receiver it has no effect.
 func (x *TelemetryResponder) SelectPath(k int) {
 	if x.control != nil {
 		x.control, x.paths.path = x.paths.each[k], k
 	}
 }
 
-// Path returns the number of the selected path.
+// Path returns the number of the selected path; 0 without a scheme's part at the receiver.
 func (x *TelemetryResponder) Path() int {
 	if x.control == nil {
 		return 0
@@ -445,7 +447,8 @@ func (x *TelemetryResponder) AddSeal(p *packet.Packet) {
 	}
 }
 
-// WriteCode writes the code that IsGenuine checks.
+// WriteCode writes the code that IsGenuine checks into the extension that AddSeal has added to p. p must not change
+// afterwards, except its addresses. Without a seal it has no effect.
 func (x *TelemetryResponder) WriteCode(p *packet.Packet) {
 	if x.seal != nil {
 		x.seal.writeCode(p)

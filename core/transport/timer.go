@@ -174,7 +174,7 @@ func ReportTimer(timer func(p *cc.Path) Timer, paths []cc.FlowPath) (r TimerRepo
 	return r, true
 }
 
-// roundUpTime returns a time with three digits, rounded up.
+// roundUpTime returns a time with three significant digits, rounded up.
 func roundUpTime(t unit.Time) unit.Time {
 	step := unit.Time(1)
 	for t/step >= 1000 {

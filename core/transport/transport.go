@@ -168,8 +168,8 @@ func (r *Received) DuplicateCount() (n int64) {
 	return n
 }
 
-// AddDelay counts the one-way delay of a received data packet: sum, minimum, maximum and interarrival jitter
-// J += (|D| − J)/16 (RFC 3550 §6.4.1).
+// AddDelay counts the one-way delay of a received data packet: sum, minimum, maximum and interarrival jitter J += (|D|
+// − J)/16 (RFC 3550 §6.4.1). DelayMin must be unit.Never before the first packet.
 func (c *Counters) AddDelay(d unit.Time) {
 	if c.lastDelay > 0 {
 		difference := float64(d - c.lastDelay)

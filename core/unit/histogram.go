@@ -45,7 +45,7 @@ func (h *Histogram) Add(v Time) {
 	h.n++
 }
 
-// Merge adds all values of another histogram.
+// Merge adds all values of another histogram to h. o stays as it is.
 func (h *Histogram) Merge(o *Histogram) {
 	if len(o.counts) > len(h.counts) {
 		h.counts = append(h.counts, make([]uint64, len(o.counts)-len(h.counts))...)
@@ -131,7 +131,7 @@ func (h *Histogram) CountUpTo(limits []Time, counts []uint64) {
 	}
 }
 
-// Classes returns the classes that are not empty, ascending.
+// Classes returns the classes that are not empty, ascending, in a new slice.
 func (h *Histogram) Classes() (out []Bin) {
 	for i, n := range h.counts {
 		if n > 0 {
@@ -152,7 +152,7 @@ func (h *Histogram) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON replaces the content by one in the form of MarshalJSON. It returns an error for a value or a sum of
-// counts that is out of range.
+// counts that is out of range; then the content may be incomplete.
 func (h *Histogram) UnmarshalJSON(b []byte) error {
 	var classes [][2]uint64
 	if err := json.Unmarshal(b, &classes); err != nil {

@@ -44,7 +44,8 @@ func listWords(scales ...[]scale) string {
 	return strings.Join(w, ", ")
 }
 
-// splitNumber splits "5.25 ms" into number and word. One space between them is allowed. It checks neither of them.
+// splitNumber splits a quantity such as "5.25 ms" into its leading digits and points and the word after them. One space
+// between them is allowed. It checks neither of them.
 func splitNumber(s string) (number, word string) {
 	i := 0
 	for i < len(s) && (s[i] >= '0' && s[i] <= '9' || s[i] == '.') {
@@ -331,7 +332,7 @@ func MulDiv(a, b, d int64) int64 {
 	return int64(min(q, math.MaxInt64))
 }
 
-// mulDivUp is MulDiv rounded up, with the same limit.
+// mulDivUp is MulDiv rounded up, with the same limit and the same conditions for its arguments.
 func mulDivUp(a, b, d int64) int64 {
 	hi, lo := bits.Mul64(uint64(a), uint64(b))
 	if hi >= uint64(d) {

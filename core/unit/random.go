@@ -30,7 +30,8 @@ type stream struct {
 	seed, word uint64
 }
 
-// NewStream is NewRandom for a stream that RestartAll includes.
+// NewStream returns the stream of an entity in the run with this seed, as NewRandom does, and adds it to those that
+// RestartAll restarts.
 func (s *Streams) NewStream(seed uint64, entity string) Random {
 	x := stream{rand.NewPCG(seed, hashName(entity)), seed, hashName(entity)}
 	s.all = append(s.all, x)

@@ -92,7 +92,7 @@ type BBR struct {
 	aggregation aggregation
 }
 
-// New returns the controller of a flow (bbr_init).
+// New returns the controller of a flow, in STARTUP with the flow's initial window (bbr_init).
 func New(f cc.Flow) *BBR {
 	b := &BBR{flow: f, window: f.InitialWindow, probeRTT: newProbeRTT(f.Start)}
 	b.aggregation.startEpoch(f.Start)
@@ -126,8 +126,8 @@ func pacingRate(mss int32, bandwidth, gain float64) unit.Rate {
 	return max(1, unit.Rate(min(r, math.MaxInt64/2)))
 }
 
-// setInitialRate is bbr_init_pacing_rate_from_rtt. It sets the rate to the initial window per RTT, or per 1 ms before
-// the first RTT.
+// setInitialRate is bbr_init_pacing_rate_from_rtt. It sets the rate to highGain times the window per smoothed RTT, or
+// per 1 ms before the first RTT.
 func (b *BBR) setInitialRate() {
 	rtt := unit.Millisecond
 	if b.srtt > 0 {
@@ -136,7 +136,8 @@ func (b *BBR) setInitialRate() {
 	b.rate = pacingRate(b.flow.MSS, float64(b.window)/rtt.Seconds(), highGain)
 }
 
-// setRate sets the pacing rate for a bandwidth in packets/s and a gain. Before the pipe is full the rate never falls.
+// setRate sets the pacing rate for a bandwidth in packets/s and a gain. The first call with an RTT sets the initial
+// rate first. Before the pipe is full the rate never falls.
 func (b *BBR) setRate(bandwidth, gain float64) {
 	r := pacingRate(b.flow.MSS, bandwidth, gain)
 	if !b.hasRTT && b.srtt > 0 {
@@ -258,7 +259,7 @@ func (b *BBR) updateBandwidth(now unit.Time, a *cc.Ack) {
 	}
 }
 
-// isPhaseDone reports whether the current phase of PROBE_BW has ended.
+// isPhaseDone reports whether the current phase of PROBE_BW has ended with acknowledgement a.
 func (b *BBR) isPhaseDone(now unit.Time, a *cc.Ack) bool {
 	if b.pacingGain == 1 {
 		return b.probeBW.hasLastedMinRTT(now, b.probeRTT.minRTT)
@@ -308,7 +309,8 @@ func (b *BBR) updateMinRTT(now unit.Time, a *cc.Ack) {
 	}
 }
 
-// leaveProbeRTT returns to the mode and the window from before PROBE_RTT.
+// leaveProbeRTT returns to the window from before PROBE_RTT, and to STARTUP or, if the pipe is full, PROBE_BW. The
+// minimum counts as measured now.
 func (b *BBR) leaveProbeRTT(now unit.Time) {
 	b.probeRTT.stamp = now
 	b.window = b.recovery.restoredWindow(b.window)
@@ -357,8 +359,8 @@ func (b *BBR) setWindow(a *cc.Ack, bandwidth, gain float64) {
 	}
 }
 
-// applyRecovery sets the window by loss recovery. It reports whether packet conservation holds, so that the window
-// must stay.
+// applyRecovery sets the window by loss recovery. The recovery begins a round. It reports whether packet conservation
+// holds, so that the window must stay.
 func (b *BBR) applyRecovery(a *cc.Ack) bool {
 	var entered bool
 	if b.window, entered = b.recovery.handleAck(b.window, a); entered {

@@ -29,7 +29,8 @@ func (r *recovery) endConservation() { r.conservation = false }
 // noteTimeout records a retransmission timeout.
 func (r *recovery) noteTimeout() { r.state = cc.Timeout }
 
-// handleAck returns the window in packets after an ACK. entered reports that recovery begins, and with it a round.
+// handleAck stores the transport's state of recovery, and returns the window in packets after an ACK. entered reports
+// that recovery begins, and with it a round.
 func (r *recovery) handleAck(window int, a *cc.Ack) (next int, entered bool) {
 	if a.Losses.New > 0 {
 		window = max(window-a.Losses.New, 1)

@@ -160,7 +160,8 @@ func (b *Bolt) OnSend(_ unit.Time, s cc.Sent) {
 	}
 }
 
-// OnAck is HandleAck. Without a notice from a switch, the queue that the acknowledged packet found lowers the window.
+// OnAck is Bolt's HandleAck. It adds AI packets to the window once a round trip, and a packet if switches granted the
+// acknowledged packet's request. Without a notice from a switch, the queue that the packet found lowers the window.
 func (b *Bolt) OnAck(now unit.Time, a *cc.Ack) {
 	b.hasAck = true
 	if a.RTT.Sample > 0 {
@@ -179,7 +180,8 @@ func (b *Bolt) OnAck(now unit.Time, a *cc.Ack) {
 	b.clampWindow()
 }
 
-// OnNotice is HandleSRC.
+// OnNotice is Bolt's HandleSRC: the queue in a switch's notice lowers the window (drainShare). Other notices have no
+// effect.
 func (b *Bolt) OnNotice(now unit.Time, n cc.Notice) {
 	if n.Kind == cc.QueueNotice && n.Queue > 0 && n.Link > 0 {
 		b.drainShare(now, max(now-n.Sent, 1), float64(n.Queue)*8/float64(n.Link))
@@ -187,9 +189,10 @@ func (b *Bolt) OnNotice(now unit.Time, n cc.Notice) {
 	}
 }
 
-// drainShare lowers the window by a packet, unless the last decrease was less than an interval ago. The flow drains
-// its share of the queue within rtt, the time that the notice took. The share is rate / link, so the flow's part of
-// the queue is what it sends in drain seconds. A window of a packet or less falls by max_md.
+// drainShare lowers the window by a packet, unless the last decrease was less than an interval ago. The flow drains its
+// share of the queue within rtt, the time that the notice took. The share is rate / link, so the flow's part of the
+// queue is what it sends in drain, the seconds that the queue takes to drain. A window of a packet or less falls by
+// max_md.
 func (b *Bolt) drainShare(now, rtt unit.Time, drain float64) {
 	if b.window <= b.mss {
 		b.window = float64(b.window * (1 - b.config.MaxDecrease))

@@ -236,7 +236,8 @@ func (s *Sender) newLoss(kind cc.LossKind) cc.Loss {
 		LostTotal: s.lostTotal}
 }
 
-// handleAck processes the arrival of an ACK.
+// handleAck processes the arrival of an ACK, o, at sender s. It updates the sender's counts and round trips, and calls
+// OnAck; OnLoss for the first mark of a window and for the end of a recovery.
 func (b *Bottleneck) handleAck(s *Sender, o *occurrence) {
 	p := &s.packets[o.number]
 	prior := s.inFlight
@@ -279,7 +280,8 @@ func (b *Bottleneck) handleAck(s *Sender, o *occurrence) {
 	}
 }
 
-// handleNack processes the arrival of a NACK: packet n is lost and is sent next.
+// handleNack processes the arrival of a NACK: packet n is lost and is sent next. It calls OnNotice and, with Reduce,
+// once a round trip OnLoss.
 func (b *Bottleneck) handleNack(s *Sender, n int) {
 	s.inFlight--
 	s.lostTotal++

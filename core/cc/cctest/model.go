@@ -146,7 +146,7 @@ func (m *Model) checkGrowth(before, maxGrowth int, why string) error {
 	return nil
 }
 
-// sendPackets sends some packets, as far as the window allows.
+// sendPackets sends 1 + n mod 32 packets, as far as the window allows.
 func (m *Model) sendPackets(n int) {
 	idle := unit.Time(0)
 	if m.inFlight == 0 && m.started {
@@ -166,7 +166,8 @@ func (m *Model) sendPackets(n int) {
 	}
 }
 
-// ackPackets acknowledges some packets in order.
+// ackPackets acknowledges up to 1 + n mod 4 packets in order, and checks that the window grows as RFC 5681 allows.
+// before is the window before.
 func (m *Model) ackPackets(before, n int) (string, error) {
 	k := min(m.inFlight, 1+n%4)
 	if k == 0 {
@@ -257,7 +258,8 @@ func (m *Model) reportCongestion(before, n int) (string, error) {
 	return kind.String(), nil
 }
 
-// endRecovery ends a recovery, or reports that it was spurious.
+// endRecovery ends a recovery, or reports that it was spurious, depending on n, and checks that the window is restored
+// then.
 func (m *Model) endRecovery(n int) (string, error) {
 	if m.state != cc.Recovery && m.state != cc.Reduced || n%5 > 1 {
 		return "nothing", nil
@@ -277,7 +279,8 @@ func (m *Model) endRecovery(n int) (string, error) {
 	return "the end of recovery", nil
 }
 
-// timeOut causes a retransmission timeout of all packets in flight.
+// timeOut causes a retransmission timeout of all packets in flight, for one in four values of n, and checks the window
+// after it.
 func (m *Model) timeOut(before, n int) (string, error) {
 	if m.inFlight == 0 || n%4 != 0 {
 		return "nothing", nil

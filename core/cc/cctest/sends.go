@@ -14,6 +14,7 @@ type sendWatch struct {
 	changed error // first change
 }
 
+// OnSend counts the packet, and stores an error if the controller's OnSend changes its Decision for the first time.
 func (x *sendWatch) OnSend(now unit.Time, s cc.Sent) {
 	before := x.Decision()
 	x.Controller.OnSend(now, s)

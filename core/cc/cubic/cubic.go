@@ -110,7 +110,8 @@ func (c *Cubic) OnSend(now unit.Time, s cc.Sent) {
 	}
 }
 
-// OnAck grows the window.
+// OnAck updates the min RTT and HyStart, and grows the window by slow start or avoidCongestion. The window stays while
+// it is reduced, does not limit the flow, or the acknowledgement does not advance.
 func (c *Cubic) OnAck(now unit.Time, a *cc.Ack) {
 	w := &c.window
 	reduced := a.Losses.State == cc.Reduced || a.Losses.State == cc.Recovery
@@ -150,7 +151,8 @@ func (c *Cubic) OnAck(now unit.Time, a *cc.Ack) {
 	c.avoidCongestion(now, a, acked)
 }
 
-// endsSlowStart reports whether Linux' HyStart, in either form, ends slow start.
+// endsSlowStart reports whether Linux' HyStart, in either form, ends slow start. It updates HyStart with the
+// acknowledgement.
 func (c *Cubic) endsSlowStart(now unit.Time, a *cc.Ack) bool {
 	switch c.config.HyStart {
 	case LinuxHyStart:
@@ -206,7 +208,8 @@ func (c *Cubic) CubicWindow(t unit.Time) float64 {
 // OnNotice ignores notices.
 func (c *Cubic) OnNotice(unit.Time, cc.Notice) {}
 
-// OnLoss applies RFC 9438 §4.6 to §4.9.
+// OnLoss reduces the window and restarts the cubic function after a loss, a mark or a timeout, or lowers an idle
+// window. A spurious loss is undone (RFC 9438 §4.6 to §4.9).
 func (c *Cubic) OnLoss(now unit.Time, l cc.Loss) {
 	w := &c.window
 	switch l.Kind {

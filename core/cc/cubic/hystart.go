@@ -32,7 +32,8 @@ func (h *linuxHyStart) startRound(now unit.Time, next int64) {
 	*h = linuxHyStart{roundStart: now, lastAck: now, roundEnd: next, minRTT: unit.Never}
 }
 
-// endsSlowStart reports whether slow start must end. window is in packets, mss in bytes.
+// endsSlowStart adds an acknowledgement with an RTT sample, and reports whether slow start must end. delayMin is the
+// min RTT of the flow. window is in packets, mss in bytes.
 func (h *linuxHyStart) endsSlowStart(now unit.Time, a *cc.Ack, delayMin unit.Time, window int, mss int32,
 	paced bool) (found bool) {
 	if a.FirstUnacked > h.roundEnd {

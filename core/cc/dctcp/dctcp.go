@@ -61,7 +61,7 @@ type DCTCP struct {
 	oldMarked    int64
 }
 
-// New returns the controller of a flow.
+// New returns the controller of a flow, in slow start only with c.SlowStart.
 func New(f cc.Flow, c Config) *DCTCP {
 	d := &DCTCP{window: cc.NewWindow(f), g: c.G, alpha: c.InitialAlpha}
 	if !c.SlowStart {

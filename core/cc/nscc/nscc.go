@@ -166,7 +166,9 @@ type Ack struct {
 	InFlight int64     // bytes of frames in flight, without Bytes
 }
 
-// OnAck applies an acknowledgement to the window.
+// OnAck applies an acknowledgement to the window. Without a mark it collects increases, or raises the window at once if
+// there is no queue. With a mark and a delay above the target it lowers the window. Few arrived bytes may replace it
+// (adaptQuickly).
 func (l *Law) OnAck(now unit.Time, a Ack) {
 	l.achieved += a.Bytes
 	l.received += a.Bytes
@@ -235,7 +237,7 @@ func (l *Law) ApplyPenalty(bytes int64, penalty uint8) {
 	}
 }
 
-// updateBaseRTT takes a round trip that may be the shortest, and updates the largest window with it.
+// updateBaseRTT stores a round trip if it is the shortest, and then sets the largest window by it.
 func (l *Law) updateBaseRTT(rtt unit.Time) {
 	if rtt >= l.baseRTT {
 		return

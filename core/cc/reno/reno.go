@@ -30,7 +30,8 @@ func (r *Reno) OnSend(unit.Time, cc.Sent) {}
 // does so only if the window limits the sender (RFC 7661 §4.2).
 func (r *Reno) OnAck(_ unit.Time, a *cc.Ack) { GrowWindow(&r.window, a) }
 
-// GrowWindow applies Reno's increase for an acknowledgement to a window. Other controllers share it.
+// GrowWindow grows w by Reno's increase for an acknowledgement: slow start, then one packet a window. w stays in
+// recovery, if it does not limit the flow, or if a does not advance. Other controllers share it.
 func GrowWindow(w *cc.Window, a *cc.Ack) {
 	if a.Losses.State == cc.Reduced || a.Losses.State == cc.Recovery || !a.Advanced || !a.Limited {
 		return

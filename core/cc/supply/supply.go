@@ -152,7 +152,8 @@ func (s *supply) OnAck(now unit.Time, a *cc.Ack) {
 	}
 }
 
-// updateRTT stores the transport's round-trip times.
+// updateRTT stores the transport's smoothed round trip and, if the path's is not known, the min as T. A new T changes
+// the bound's window.
 func (s *supply) updateRTT(a *cc.Ack) {
 	s.srtt = max(a.RTT.Smoothed, 0)
 	if s.knowsBase || a.RTT.Min <= 0 || a.RTT.Min == s.baseRTT {

@@ -30,7 +30,7 @@ func (c *config) Params(p *scheme.Params) {
 
 const selector = "selector"
 
-// parseDSCP parses a DSCP, 0 … 63.
+// parseDSCP parses a DSCP, a decimal number from 0 to 63.
 func parseDSCP(s string) (int, error) {
 	d, err := strconv.Atoi(s)
 	if err != nil || d < 0 || d > 63 {

@@ -66,7 +66,8 @@ func withBookkeeper(s Setup, programs ...dataplane.Program) Setup {
 	return s
 }
 
-// newBurst returns n packets for port 1 at arrivalTime, numbered from 0, from the host at port 0.
+// newBurst returns n simultaneous packets for the address of port 1, numbered from 0, which arrive at port 0 at
+// arrivalTime.
 func newBurst(n int, arrivalTime unit.Time) []Arrival {
 	var a []Arrival
 	for i := range n {
@@ -129,7 +130,7 @@ func (k *bookkeeper) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Ver
 	return dataplane.Accept
 }
 
-// Book records the packet, and checks that all waiting packets are booked.
+// Book records the packet, and checks that the booked packets are those that wait in all ports. A violation is stored.
 func (k *bookkeeper) Book(env *dataplane.Env, p *packet.Packet) {
 	k.checkStep(env, p, "book")
 	if k.booked == nil {
@@ -148,7 +149,8 @@ func (k *bookkeeper) Book(env *dataplane.Env, p *packet.Packet) {
 	}
 }
 
-// compareWaiting compares the booked packets with the waiting ones. what names the hook's effect in the error.
+// compareWaiting compares number and bytes of the booked packets with those that wait in all ports. A difference is
+// stored as violation, with what as the hook's effect.
 func (k *bookkeeper) compareWaiting(env *dataplane.Env, what string) {
 	packets, bytes := 0, int64(0)
 	for i := range env.Ports() {
@@ -162,6 +164,7 @@ func (k *bookkeeper) compareWaiting(env *dataplane.Env, what string) {
 	}
 }
 
+// Unbook checks its time, and that without p the booked packets are the waiting ones.
 func (k *bookkeeper) Unbook(env *dataplane.Env, p *packet.Packet) {
 	k.checkStep(env, p, "unbook")
 	k.packets--
@@ -169,6 +172,7 @@ func (k *bookkeeper) Unbook(env *dataplane.Env, p *packet.Packet) {
 	k.compareWaiting(env, "unbooked")
 }
 
+// Release checks that p was booked and not released before, and forgets p. It accepts every packet.
 func (k *bookkeeper) Release(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	k.checkStep(env, p, "release")
 	if !k.booked[p] {
@@ -196,6 +200,8 @@ func (*classifier) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict
 type pauser struct{}
 
 func (*pauser) Name() string { return "pauser" }
+
+// Ingress sends a Pause frame for class 3 to the neighbour of packet 77. It accepts every packet.
 func (*pauser) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if p.Seq == 77 {
 		env.SendPFC(p.Meta.In, packet.Pause, 3)
@@ -207,11 +213,15 @@ func (*pauser) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 type renewer struct{}
 
 func (*renewer) Name() string { return "renewer" }
+
+// Ingress pauses class 2 of the neighbour for 1000 quanta, and requests a tick in 3 µs. It accepts every packet.
 func (r *renewer) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	env.SendPause(p.Meta.In, 2, 1000)
 	env.TickAt(r, env.Now()+3*us)
 	return dataplane.Accept
 }
+
+// Tick pauses class 2 of the neighbour at port 0 again, except at time 0.
 func (r *renewer) Tick(env *dataplane.Env) unit.Time {
 	if env.Now() > 0 {
 		env.SendPause(0, 2, 1000)
@@ -224,7 +234,7 @@ type asker struct{}
 
 func (*asker) Name() string { return "asker" }
 
-// Ingress makes both packets by clones, and accepts packet 10 itself.
+// Ingress accepts every packet. For packet 10, except in clones, it makes packets 11 and 12 by clones.
 func (*asker) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if p.Seq == 10 && p.Meta.Flags&packet.Internal == 0 {
 		c := env.ClonePacket(p, true)
@@ -243,6 +253,8 @@ func (*asker) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 type recirculator struct{}
 
 func (*recirculator) Name() string { return "recirculator" }
+
+// Ingress recirculates a clone of each packet that arrives from a link, and drops the original as Policed.
 func (*recirculator) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if p.Meta.In != packet.NoPort {
 		env.RecirculatePacket(env.ClonePacket(p, false))
@@ -259,6 +271,8 @@ func (*trimmer) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	p.Meta.Class = 1
 	return dataplane.Accept
 }
+
+// Admit trims a packet that does not fit, unless it is trimmed already.
 func (*trimmer) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
 	if m.Flags&packet.Trimmed == 0 && env.Port(m.Out).Fits(m.Queue, p.Size) != tm.Fits {
@@ -271,6 +285,8 @@ func (*trimmer) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 type tailTrimmer struct{ trimmer }
 
 func (*tailTrimmer) Name() string { return "tail trimmer" }
+
+// Admit trims the last packet of queue 1 if p does not fit there. It accepts p in any case.
 func (*tailTrimmer) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
 	if m.Queue == 1 && env.Port(m.Out).Fits(m.Queue, p.Size) != tm.Fits {
@@ -283,6 +299,8 @@ func (*tailTrimmer) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 type evicter struct{}
 
 func (*evicter) Name() string { return "evicter" }
+
+// Admit evicts the last packet of packet 3's queue. It accepts every packet.
 func (*evicter) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if p.Seq == 3 {
 		env.EvictTail(p.Meta.Out, p.Meta.Queue)
@@ -312,6 +330,8 @@ func (k *ticker) Tick(env *dataplane.Env) unit.Time {
 type releaser struct{}
 
 func (*releaser) Name() string { return "releaser" }
+
+// Release drops packets with an odd number as EarlyDrop.
 func (*releaser) Release(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if p.Seq&1 == 1 {
 		return dataplane.Drop(dataplane.EarlyDrop)

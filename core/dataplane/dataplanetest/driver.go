@@ -128,7 +128,8 @@ func (s *Setup) NewSiteWithPorts() *dataplane.Site {
 	return site
 }
 
-// newPorts creates the ports of a script. Schedulers that need addresses get the script's.
+// newPorts creates the ports of a script. Without a scheduler they get FIFO or, with several queues, strict priority.
+// Schedulers that need addresses get the script's.
 func (s *Setup) newPorts() (ports []*tm.Port) {
 	for _, p := range s.Ports {
 		scheduler := p.Scheduler
@@ -161,8 +162,8 @@ func (s *Setup) NewSwitch(pool *packet.Pool) *dataplane.Switch {
 	return sw
 }
 
-// NewPacket creates the packet of an arrival. With Wire it is a frame of bytes with addresses from book. It panics if
-// the frame cannot be written.
+// NewPacket takes a packet from pool and sets it to the arrival, of UDP over IPv4, changed by Shape. With Wire it is a
+// frame of bytes with addresses from book. It panics if the frame cannot be written.
 func (s *Setup) NewPacket(pool *packet.Pool, book *packet.Book, a Arrival) *packet.Packet {
 	p := pool.Get()
 	p.Kind, p.Dst, p.Seq, p.Payload, p.HopLimit = a.Kind, a.Dst, a.Seq, a.Payload, a.HopLimit
@@ -238,7 +239,8 @@ type driver struct {
 	departures  []Departure
 }
 
-// drainWoken sends a packet that was cut through, and then asks the woken ports that have data and are free.
+// drainWoken sends a packet that was cut through, and then asks each woken port for a frame, if it is free; busy ones
+// are asked when they become free.
 func (d *driver) drainWoken(now unit.Time) {
 	if out, p := d.Wants().TakeCutThrough(); p != nil {
 		d.passed++
@@ -283,8 +285,8 @@ func (d *driver) sendFrame(now unit.Time, out packet.PortID, p *packet.Packet) {
 	d.pool.Put(p)
 }
 
-// nextEvent returns the next event, in the order of the tie rule: a port, by its number; then the arrival,
-// len(d.askAt); then a timer, one more. −1: no event is left.
+// nextEvent returns the time and the kind of the next event, in the order of the tie rule: a port, by its number; then
+// the arrival, len(d.askAt); then a timer, one more. −1: no event is left.
 func (d *driver) nextEvent(script []Arrival) (at unit.Time, what int) {
 	at, what = unit.Never, -1
 	for i := range d.askAt {
@@ -301,7 +303,8 @@ func (d *driver) nextEvent(script []Arrival) (at unit.Time, what int) {
 	return at, what
 }
 
-// runDirect is RunDirect with a mutation. If the script does not end after many steps, Live is −1.
+// runDirect runs a script on a new switch without links, driven with the faults of m. The transcript ends when no event
+// is left, or only ticks of an idle switch. If the script does not end after 100000 events, Live is −1.
 func runDirect(s Setup, script []Arrival, m mutation) Transcript {
 	d := &driver{mutation: m, freeAt: make([]unit.Time, len(s.Ports)), askAt: make([]unit.Time, len(s.Ports)),
 		serialisers: make([]unit.Serialiser, len(s.Ports))}
@@ -345,7 +348,7 @@ func runDirect(s Setup, script []Arrival, m mutation) Transcript {
 	return Transcript{Departures: d.departures, Live: -1} // it does not end
 }
 
-// sortDepartures sorts by time, then port.
+// sortDepartures sorts d in place by time, then port. Departures equal in both keep their order.
 func sortDepartures(d []Departure) {
 	for i := 1; i < len(d); i++ {
 		for k := i; k > 0 && (d[k].At < d[k-1].At || d[k].At == d[k-1].At && d[k].Port < d[k-1].Port); k-- {

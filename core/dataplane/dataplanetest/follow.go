@@ -242,7 +242,7 @@ func (c *Counter) Book(env *dataplane.Env, p *packet.Packet) {
 	}
 }
 
-// OnDrop counts a dropped packet. A packet that has waited counts as not entered.
+// OnDrop counts a dropped packet as arrived. An evicted packet was counted by Book, and no longer counts as passed.
 func (c *Counter) OnDrop(env *dataplane.Env, p *packet.Packet, why dataplane.Reason) {
 	switch {
 	case env.Now() < c.From:
@@ -253,9 +253,9 @@ func (c *Counter) OnDrop(env *dataplane.Env, p *packet.Packet, why dataplane.Rea
 	}
 }
 
-// ConstantTraffic returns traffic to one address, in packets of a size, until endTime, which is not included. Senders
-// behind ports 0, 1 and so on have rates that are parts of a link's rate. They begin one after the other within a gap
-// of the link, so that they never meet.
+// ConstantTraffic returns traffic to one address, in packets of size bytes, until endTime, which is not included.
+// Senders behind ports 0, 1 and so on have rates of parts[i] times rate, the link's. They begin one after the other
+// within a gap of the link, so that they never meet.
 func ConstantTraffic(rate unit.Rate, size int32, endTime unit.Time, dst packet.Addr,
 	parts ...float64) (script []Arrival) {
 	gap := float64(size) * 8e12 / float64(rate)

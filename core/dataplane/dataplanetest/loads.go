@@ -11,7 +11,7 @@ import (
 )
 
 // NewSetup returns a setup of n equal ports. shapes add objects that ports cannot share, such as a scheduler. They run
-// in order for each port.
+// in order for each port, and return the changed port.
 func NewSetup(n int, p Port, shapes ...func(Port) Port) (s Setup) {
 	for range n {
 		x := p
@@ -47,7 +47,8 @@ func RunSorted(t T, s Setup, script []Arrival) Transcript {
 	return got
 }
 
-// SteadyTraffic returns n packets of a size for one address, a gap apart. The first one arrives after a gap, at port 0.
+// SteadyTraffic returns n packets of size bytes for one address, a gap apart. The first one arrives after a gap, at
+// port 0.
 func SteadyTraffic(n int, gap unit.Time, size int32, dst packet.Addr) (all []Arrival) {
 	for i := range n {
 		all = append(all, Arrival{At: unit.Time(i+1) * gap, Dst: dst, Seq: int64(i), Payload: size - 42})
@@ -55,8 +56,9 @@ func SteadyTraffic(n int, gap unit.Time, size int32, dst packet.Addr) (all []Arr
 	return all
 }
 
-// CheckNoEarlyDrops reports early drops while queues stay short: at a port with a load of one half and one with two
-// thirds, and in a burst of so many simultaneous full packets. build returns the programs behind forwarding.
+// CheckNoEarlyDrops reports early drops while queues of ports with the given rate stay short. One port has a load of
+// one half, one a load of two thirds, and one gets a burst of so many simultaneous full packets. build returns the
+// programs behind forwarding.
 func CheckNoEarlyDrops(t T, rate unit.Rate, burst int, build func(site *dataplane.Site) []dataplane.Program) {
 	t.Helper()
 	s := NewLinks(3, rate, 1)
@@ -103,7 +105,7 @@ func Sharings() []Sharing {
 
 // measureShares lets users behind the first ports send parts of the last port's rate to it, through a program, until
 // endTime. It returns the part of that rate that each gets in the second half of the time, and the part of its packets
-// that each loses.
+// that each loses. The last port must have a rate in bit/s.
 func measureShares(s Setup, endTime unit.Time, p dataplane.Program, parts ...float64) (gets, loses []float64) {
 	k := &Counter{From: endTime / 2}
 	s.Programs = []dataplane.Program{NewForwarding(s.NewSite()), p, k}

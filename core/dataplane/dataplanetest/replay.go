@@ -70,7 +70,8 @@ func CheckReplay(t T, s Setup, text string, build func(site *dataplane.Site) []d
 	return sent, marked, dropped
 }
 
-// formatMicroseconds returns a time in microseconds, to the nanosecond.
+// formatMicroseconds returns a time in microseconds, rounded to the nanosecond, without trailing zeros, such as
+// "2.5us".
 func formatMicroseconds(t unit.Time) string {
 	ns := int64((t + unit.Nanosecond/2) / unit.Nanosecond)
 	s := fmt.Sprintf("%d.%03d", ns/1000, ns%1000)
@@ -78,6 +79,7 @@ func formatMicroseconds(t unit.Time) string {
 }
 
 // parseArrival reads an arrival for the last of the ports: time, port, flow, ECN field and size, separated by spaces.
+// Its Seq stays 0.
 func parseArrival(head string, ports int) (a Arrival, err error) {
 	var at string
 	var flow, ecn, size int

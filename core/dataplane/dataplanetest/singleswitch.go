@@ -38,8 +38,8 @@ type SwitchPosition struct {
 // HostAddress returns the address of a host of a leaf, 0 or 1.
 func HostAddress(leaf, i int) packet.Addr { return packet.Addr(2*leaf + i + 1) }
 
-// NewSingleSwitch creates the switch with one program. params are the scheme's parameters as BuildProgram takes them.
-// Ports without a rate have 10 Gb/s.
+// NewSingleSwitch creates the switch at position w with one program of scheme s. params are the scheme's parameters as
+// BuildProgram takes them. Ports without a rate have 10 Gb/s.
 func NewSingleSwitch(s dataplane.Scheme, w SwitchPosition, params ...string) (*SingleSwitch, error) {
 	place := &dataplane.TreePosition{Tiers: w.Tiers, Tier: w.Tier, Leaves: w.Leaves, Leaf: []int32{-1}}
 	a := &SingleSwitch{Book: packet.NewBook()}
@@ -116,7 +116,8 @@ type Departed struct {
 	packet.Packet
 }
 
-// NewPacket returns a data packet of a flow, IPv4 and UDP, with flow as its source port.
+// NewPacket takes a data packet of size bytes from the pool, of a flow between two addresses, IPv4 and UDP, with flow
+// as its source port.
 func (a *SingleSwitch) NewPacket(src, dst packet.Addr, flow uint16, size int32) *packet.Packet {
 	p := a.Pool.Get()
 	p.Kind, p.Src, p.Dst, p.Version, p.HopLimit, p.SrcPort, p.Proto, p.Size = packet.Data, src, dst, 4, 64, flow,
@@ -125,15 +126,16 @@ func (a *SingleSwitch) NewPacket(src, dst packet.Addr, flow uint16, size int32) 
 	return p
 }
 
-// ReceivePacket lets a packet arrive at a port now and returns the packets that depart then. Packets of earlier ticks
-// are discarded; RunUntil returns them.
+// ReceivePacket sets the time to now, lets a packet arrive at a port now and returns the packets that depart then.
+// Packets that depart by earlier ticks are not returned; call RunUntil before for these.
 func (a *SingleSwitch) ReceivePacket(now unit.Time, port packet.PortID, p *packet.Packet) []Departed {
 	a.RunUntil(now)
 	a.Receive(now, port, p)
 	return a.collectLeaving(now)
 }
 
-// RunUntil runs the program's ticks up to and including now, and returns the packets that depart by them.
+// RunUntil runs the program's ticks up to and including now, sets the time to now, and returns the packets that the
+// ticks sent.
 func (a *SingleSwitch) RunUntil(now unit.Time) (all []Departed) {
 	for a.Wants().Timer <= now {
 		a.Now = max(a.Now, a.Wants().Timer)
@@ -144,7 +146,7 @@ func (a *SingleSwitch) RunUntil(now unit.Time) (all []Departed) {
 	return all
 }
 
-// collectLeaving returns copies of the packets that depart now, and frees these.
+// collectLeaving empties the woken ports, returns copies of their packets, and frees these.
 func (a *SingleSwitch) collectLeaving(now unit.Time) (all []Departed) {
 	for {
 		out, ok := a.Wants().NextWoken()

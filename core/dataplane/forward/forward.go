@@ -45,7 +45,8 @@ func New(site *dataplane.Site) *Program {
 func (f *Program) Name() string { return "forward" }
 
 // changeableRoutes returns the table for changes by a control plane. The first call creates it; until then all switches
-// of a network share one lookup table. It holds the site's routes, at least 1024 fit.
+// of a network share one lookup table. It holds the site's routes, each with its first port, and at least 1024 routes
+// fit.
 func (f *Program) changeableRoutes() *dataplane.LPM[packet.PortID] {
 	if f.table != nil {
 		return f.table
@@ -66,7 +67,7 @@ func (f *Program) changeableRoutes() *dataplane.LPM[packet.PortID] {
 	return f.table
 }
 
-// clearCache empties the cache after a change of the table.
+// clearCache empties the cache, and records the table's version for which it is valid.
 func (f *Program) clearCache() {
 	for i := range f.cache {
 		for a := range f.cache[i] {
@@ -76,7 +77,8 @@ func (f *Program) clearCache() {
 	f.version = f.table.Version()
 }
 
-// Ingress decrements the hop limit, drops the packet when that reaches 0, and looks up the destination.
+// Ingress decrements the hop limit, drops the packet when that reaches 0, and sets Meta.Out to the first port of the
+// destination's route. Without a route it drops the packet as NoRoute.
 func (f *Program) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
 	if !p.DecrementHopLimit() {
@@ -99,8 +101,8 @@ func (f *Program) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 	return dataplane.Accept
 }
 
-// lookUpPort returns the port of a destination from the table, through the cache; packet.NoPort: no route. family is 0
-// for IPv4, 1 for IPv6. An address that the book got after the table was created has no route.
+// lookUpPort returns the port of a destination from the table, which must exist, through the cache; packet.NoPort: no
+// route. family is 0 for IPv4, 1 for IPv6. An address that the book got after the table was created has no route.
 func (f *Program) lookUpPort(family int, dst packet.Addr) packet.PortID {
 	if f.version != f.table.Version() {
 		f.clearCache()

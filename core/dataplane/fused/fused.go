@@ -132,8 +132,8 @@ func (x *pipe) addMarks(p *ecn.Enqueue) bool {
 	return true
 }
 
-// addPFC adds PFC. counts: it counts packets itself; otherwise it watches the memory in the list. It returns false if
-// that does not fit the list.
+// addPFC adds PFC. counts means that it counts packets itself, and so brings the memory; otherwise it watches the
+// memory in the list. It returns false if that does not fit the list.
 func (x *pipe) addPFC(p *pfc.Program, counts bool) bool {
 	if x.pfc != nil || counts == (x.memory != nil) || !counts && x.memory != p.Buffer() {
 		return false
@@ -212,7 +212,8 @@ func (x *pipe) Arrive(env *dataplane.Env, p *packet.Packet, routed bool) (v data
 	return dataplane.Passed
 }
 
-// enterMemory runs Admit and Book of the memory and PFC, for an ingress queue without room in its reserve.
+// enterMemory runs Admit and Book of the memory and PFC, for p's ingress queue q, whose reserve has no room for p. PFC
+// may pause the neighbour.
 func (x *pipe) enterMemory(env *dataplane.Env, p *packet.Packet, q *sharedbuffer.Queue) dataplane.Verdict {
 	v := x.memory.AdmitAndBook(env, p, q)
 	if v == dataplane.Accept && x.pfc != nil && int(p.Meta.In) < len(x.ports) {
@@ -248,7 +249,7 @@ func (x *pipe) isStopped(m *packet.Metadata) bool {
 	return x.pfc != nil && int(m.In) < len(x.ports) && x.pfc.HasStopped(m)
 }
 
-// leaveMemory runs Unbook of the memory and, if the packet's neighbour was stopped, of PFC.
+// leaveMemory runs Unbook of the memory, which must hold p, and of PFC if p's class is stopped at the neighbour.
 func (x *pipe) leaveMemory(env *dataplane.Env, p *packet.Packet) {
 	m := &p.Meta
 	x.memory.UnbookBytes(x.memory.IngressQueue(m.In, m.Class), unit.Bytes(p.Size))
@@ -271,7 +272,7 @@ func (x *pipe) departFast(env *dataplane.Env, p *packet.Packet) {
 	}
 }
 
-// departFully is departFast with red and a second ecn.
+// departFully is departFast in a list with red, or with ecn behind inband.
 func (x *pipe) departFully(env *dataplane.Env, p *packet.Packet) {
 	if x.red != nil {
 		x.red.Release(env, p)

@@ -30,8 +30,8 @@ func (x *pipe) trimPipe() dataplane.Pipe {
 // DoesIngress returns true: Arrive can do the ingress.
 func (*trimmingPipe) DoesIngress() bool { return true }
 
-// Arrive runs the ingress and Admit, and Egress if the packet needs no queue. Packets without room go to the hooks.
-// Packets of other queues than Data are not marked.
+// Arrive runs the ingress and Admit, and Egress if the packet needs no queue. Packets without room, or without a port,
+// get ByHooks. Packets of other queues than Data are not marked.
 func (x *trimmingPipe) Arrive(env *dataplane.Env, p *packet.Packet, routed bool) (v dataplane.Verdict) {
 	if !routed {
 		if x.ecmp != nil {
@@ -64,7 +64,8 @@ func (x *trimmingPipe) Arrive(env *dataplane.Env, p *packet.Packet, routed bool)
 	return dataplane.Passed
 }
 
-// Depart runs Egress.
+// Depart marks a data packet that departs from its queue, as the Egress of trimming does. Packets of other queues stay
+// as they are.
 func (x *trimmingPipe) Depart(env *dataplane.Env, p *packet.Packet) {
 	if m := &p.Meta; m.Queue == trimming.Data {
 		x.trimming.MarkDeparting(env.Now(), x.ports[m.Out], p)

@@ -43,7 +43,7 @@ func (c *Config) Params(p *scheme.Params) {
 	p.AddRule("rates", func() error { return users.CheckDistinct(users.SetsOf(c.Rates)) })
 }
 
-// Check refuses a list without plans.
+// Check refuses a configuration without plans: no rates of users, and others is 0.
 func (c *Config) Check(*dataplane.SwitchContext) []scheme.Remark {
 	if len(c.Rates) == 0 && c.Others == 0 {
 		return []scheme.Remark{scheme.NewRefusal("", "no plan is given; give rates by user, or others")}
@@ -103,7 +103,7 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 	return x, nil
 }
 
-// planRate returns a user's plan; 0: no plan.
+// planRate returns the rate of the plan of a user, an index in the table; 0: no plan.
 func (x *Program) planRate(user int) unit.Rate {
 	if user < len(x.config.Rates) { // the table has these users first
 		return x.config.Rates[user].Value
@@ -120,8 +120,8 @@ func (x *Program) newBucket(r unit.Rate) dataplane.SrTCM {
 // Name returns "plan".
 func (x *Program) Name() string { return "plan" }
 
-// Ingress drops packets for which a user's bucket lacks tokens. Packets of switches, such as neighbour discovery,
-// have no plan.
+// Ingress takes tokens for a packet from the buckets of its users (meterPacket), and drops it as Policed if a bucket
+// lacks tokens.
 func (x *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if x.meterPacket(env.Now(), p) {
 		return dataplane.Accept
@@ -165,8 +165,8 @@ func (x *Program) EvictAddress(a packet.Addr) {
 	}
 }
 
-// Adopt keeps the buckets of users with unchanged rate and burst; a name may have other addresses. Other buckets
-// start full.
+// Adopt keeps the buckets of users with unchanged rate and burst; a name may have other addresses. Other buckets start
+// full, and lost names the old ones. It keeps none if the burst or the largest frame differs.
 func (x *Program) Adopt(_ unit.Time, other dataplane.Program) (kept string, lost []string) {
 	was, ok := other.(*Program)
 	if !ok || was.config.Burst != x.config.Burst || was.frame != x.frame {

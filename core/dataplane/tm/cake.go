@@ -110,7 +110,7 @@ const (
 	decaying                 // empty, with COBALT state
 )
 
-// newCake returns the state of the queue f of a port with scheduler s.
+// newCake returns the state of the queue f of a port with scheduler s, which must have a configuration of CAKE.
 func newCake(f *flows, s *fq) *cake {
 	c := s.cake
 	k := &cake{flows: f, config: c, port: s, queues: make([]caked, len(f.lists)), hosts: make([]cakeHost, c.Flows),
@@ -182,7 +182,8 @@ func (k *cake) countBusy(i, n int32) {
 	}
 }
 
-// moveList moves list i from its round to the end of another: the round of set, or no round.
+// moveList moves list i from its round to the end of another: the round of set, or no round if set is gone. It stores
+// set.
 func (k *cake) moveList(i int32, set rotation) {
 	q, l := &k.queues[i], &k.lists[i]
 	if r := k.roundOf(q.set); r != nil {
@@ -233,9 +234,10 @@ func (k *cake) enqueuePacket(p *packet.Packet) {
 	}
 }
 
-// dequeuePacket removes the next packet in turn, as flows.popPacket does. First, the first list that decays has its
-// turn, each time, then the sparse, then the busy ones. dropped: COBALT drops the packet. A negative now applies no
-// law. Without packets p is nil.
+// dequeuePacket removes the next packet in turn, as flows.popPacket does, and marks it if COBALT requires it. dropped
+// means that COBALT drops the packet; the next call then continues with the same list. Otherwise each call begins with
+// the first list that decays, then sparse lists precede busy ones. A negative now applies no law. Without packets p is
+// nil.
 func (k *cake) dequeuePacket(now unit.Time) (p *packet.Packet, dropped bool) {
 	if k.rate != k.port.rate {
 		k.fitRate()
@@ -276,8 +278,8 @@ func (k *cake) dequeuePacket(now unit.Time) (p *packet.Packet, dropped bool) {
 	return nil, false
 }
 
-// chooseList returns the next list in turn, while there are packets. decayingFirst: a list that decays precedes the
-// others.
+// chooseList returns the next list in turn, while there are packets. With decayingFirst a list that decays precedes the
+// others; otherwise it follows them.
 func (k *cake) chooseList(decayingFirst bool) int32 {
 	switch {
 	case decayingFirst && k.decaying.first != 0:
@@ -290,7 +292,8 @@ func (k *cake) chooseList(decayingFirst bool) int32 {
 	return k.decaying.first
 }
 
-// endTurn moves list i, which has no credit left, to the end of the busy ones, and adds its part of a quantum.
+// endTurn moves list i, which has no credit left, to the end of the busy ones, and adds its part of a quantum to its
+// credit. A sparse list becomes a busy one.
 func (k *cake) endTurn(i int32) {
 	set := k.queues[i].set
 	if set == sparse {

@@ -105,7 +105,7 @@ func (s *CoDelState) JudgePacket(c *CoDel, now, sojourn unit.Time, remaining uni
 }
 
 // beginDropping enters dropping. Soon after the last time it continues at the rate that controlled the queue then. It
-// marks or drops the first packet.
+// returns Mark or Drop for the first packet.
 func (s *CoDelState) beginDropping(c *CoDel, now unit.Time, markable bool) Signal {
 	delta := s.count - s.firstCount
 	s.dropping, s.count = true, 1

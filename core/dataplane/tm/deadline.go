@@ -50,8 +50,8 @@ func (c *deadlineConfig) Params(p *scheme.Params) {
 		"Delay-EDD (JSAC 1990): one bound per channel").Min("0s").Max("10s")
 }
 
-// newScheduler returns the scheduler of so many queues. It fails if a queue's offset is below the one of the queue
-// before it, or a queue does not exist.
+// newScheduler returns the scheduler of so many queues. Later queues have offsets of Step more each, unless Offsets has
+// theirs. It fails if a queue's offset is below the one of the queue before it, or a queue does not exist.
 func (c *deadlineConfig) newScheduler(queues int) (Scheduler, error) {
 	all := make([]unit.Time, queues)
 	for i := range all {

@@ -214,7 +214,8 @@ func (f *flows) appendTurn(r *round, i int32) {
 	r.last = i
 }
 
-// pushPacket appends p to its flow's list. A list without a turn gets one, with a quantum of credit.
+// pushPacket appends p to its flow's list. A list without a turn gets one, with a quantum of credit. With CoDel, a
+// packet that finds the queue and the port idle first starts a new period.
 func (f *flows) pushPacket(p *packet.Packet) {
 	if f.cake != nil {
 		f.cake.enqueuePacket(p)
@@ -400,7 +401,7 @@ func (f *flows) findLongest() int32 {
 	return 0
 }
 
-// siftUp moves the list at place k of the heap up to its position.
+// siftUp moves the list at place k of the heap up to its position by its bound, and updates places. k counts from 0.
 func (f *flows) siftUp(k int) {
 	h, i := f.heap, f.heap[k]
 	for bound := f.lists[i].bound; k > 0; {
@@ -416,7 +417,8 @@ func (f *flows) siftUp(k int) {
 	f.lists[i].place = int32(k) + 1
 }
 
-// siftDown moves the heap's first list down to its position.
+// siftDown moves the heap's first list down to its position by its bound, and updates places. The heap must not be
+// empty.
 func (f *flows) siftDown() {
 	h, i, k := f.heap, f.heap[0], 0
 	bound := f.lists[i].bound

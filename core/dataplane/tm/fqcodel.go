@@ -40,7 +40,7 @@ func NewFQCoDel(c FQCoDel, rate unit.LinkRate) Scheduler {
 // SetRate sets the port's rate from now on.
 func (f *fq) SetRate(rate unit.LinkRate) { f.rate = rate }
 
-// sendTime returns the time that the port needs for a frame; 0 without a rate.
+// sendTime returns the time that the port needs for a frame of size bytes; 0 without a rate.
 func (f *fq) sendTime(size int32) unit.Time {
 	if f.rate.Bits > 0 {
 		return unit.TransmitTime(unit.Bytes(size), f.rate.Bits)
@@ -53,7 +53,8 @@ func (f *fq) sendTime(size int32) unit.Time {
 // unjudged is the time for packets that leave a fair queue without being sent.
 const unjudged unit.Time = -1
 
-// judgePacket marks a packet that leaves list i, or returns true if the packet must be dropped.
+// judgePacket applies CoDel to p, which leaves list i at now, and updates the list's state. It sets CE in p, or returns
+// true if p must be dropped.
 func (f *flows) judgePacket(i int32, now unit.Time, p *packet.Packet) bool {
 	switch f.states[i].JudgePacket(f.law, now, now-p.Enqueued, unit.Bytes(f.lists[i].bytes),
 		p.TOS&packet.ECN != packet.NotECT) {

@@ -14,8 +14,8 @@ func NewLeastValue() Scheduler { return least{} }
 // HasRanks reports whether the port's packets give way by their ranks.
 func (p *Port) HasRanks() bool { return p.ranked }
 
-// yieldRanked removes the packet of highest rank from l, which is queue q, for an arriving one; nil: the arriving one
-// itself must be dropped.
+// yieldRanked removes and returns the packet of highest rank (Meta.User) from l, which is queue q, for an arriving one;
+// nil: the arriving one has the highest rank and must be dropped itself. Of equal ranks the last packet goes.
 func (b *Buffer) yieldRanked(l *Queue, q QueueID, arrival *packet.Packet) *packet.Packet {
 	var gone *packet.Packet
 	rank := arrival.Meta.User + 1

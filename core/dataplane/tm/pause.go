@@ -28,9 +28,9 @@ const (
 	packetBits = 12_000
 )
 
-// ApplyPause applies a Pause frame for a class. The class's queue is held for this many quanta from now on or, with 0,
-// until ApplyResume. Classes without a queue of their own share the port's last one, which is held while any of them
-// is. A renewal replaces the end of the pause.
+// ApplyPause applies a Pause frame for a class. The class's queue is held for this many quanta, of 512 bit times, from
+// now on or, with 0, until ApplyResume. Classes without a queue of their own share the port's last one, which is held
+// while any of them is. A renewal replaces the end of the pause.
 func (p *Port) ApplyPause(now unit.Time, class uint8, quanta int64) {
 	if p.pauses == nil {
 		p.pauses = &pauses{}
@@ -57,7 +57,8 @@ func (p *Port) ApplyPause(now unit.Time, class uint8, quanta int64) {
 	p.applyHolds()
 }
 
-// ApplyResume applies a Resume frame for a class. A class that is not held stays as it is.
+// ApplyResume applies a Resume frame for a class. It counts the time for which the class was held. A class that is not
+// held stays as it is.
 func (p *Port) ApplyResume(now unit.Time, class uint8) {
 	s, class := p.pauses, class%Classes
 	if s == nil || s.held&(1<<class) == 0 {
@@ -81,7 +82,7 @@ func (p *Port) applyHolds() {
 	p.paused = set
 }
 
-// ExpirePauses ends the pauses that have run out by now.
+// ExpirePauses ends the pauses that have run out by now, as ApplyResume does.
 func (p *Port) ExpirePauses(now unit.Time) {
 	if s := p.pauses; s != nil {
 		for class := range uint8(Classes) {

@@ -65,7 +65,8 @@ func NewPriorityDWRR(priority int, weights []int32, quantum int32) Scheduler {
 	return d
 }
 
-// Next returns the first ready queue in strict priority, or else the one in turn. At least one queue must be ready.
+// Next returns the first ready queue in strict priority, or else the one in turn, and charges its head to that queue's
+// deficit. At least one queue must be ready.
 func (d *deficit) Next(_ unit.Time, b *Buffer) (QueueID, unit.Time) {
 	ready := b.readyQueues()
 	if first := ready & d.first; first != 0 {
@@ -125,7 +126,7 @@ func (d *deficit) MinQueueShare(q QueueID) (part float64, ok bool) {
 	return 1, q == 0
 }
 
-// endTurn passes the turn to the next queue.
+// endTurn passes the turn to the next queue, which has not earned its quantum yet.
 func (d *deficit) endTurn() {
 	if d.turn++; d.turn == len(d.counter) {
 		d.turn = 0
@@ -238,7 +239,9 @@ func (g *guarantee) SetAsNeeded(span unit.Time) bool {
 	return g.mice != 0
 }
 
-// isBelow reports whether queue i is below its guarantee. Its queue must not be empty.
+// isBelow reports whether queue i, which must not be empty, is below its guarantee. While another queue is needy, it
+// must also not be ahead of its guarantee. It counts as below in any case if its head has waited for its time at
+// trickle of the guarantee.
 func (g *guarantee) isBelow(now unit.Time, b *Buffer, i int) bool {
 	s := &g.share[i]
 	if g.needy == 0 || s.Guarantee == 0 || g.needy == 1<<i {
@@ -321,11 +324,11 @@ type NCF struct {
 	Mice, Elephants float64 // guarantees
 }
 
-// NewNCF returns the scheduler of a port with NCF's queues. One queue is first in, first out. Two are the control
-// queue and one for the rest. More are the control queue, the mice's, and those for elephants. The control queue is
-// first while it is below its ceiling. Above it, it is served only if no other packet waits, or not at all with Hard.
-// Mice and elephants share the rate beyond the guarantees equally, unless Port.SetAsNeeded lets mice take what they
-// need.
+// NewNCF returns the scheduler of a port with NCF's queues. One queue is first in, first out. Two are the control queue
+// and one for the rest. More are the control queue, the mice's, and those for elephants. The control queue is first
+// while it is below its ceiling. Above it, it is served only if no other packet waits, or not at all with Hard. Mice
+// and elephants share the rate beyond the guarantees equally, unless Port.SetAsNeeded lets mice take what they need.
+// With several queues it fails without a rate in bit/s.
 func NewNCF(queues int, c NCF, rate unit.Rate, quantum int32, burst unit.Bytes) (Scheduler, error) {
 	if queues == 1 {
 		return NewFIFO(), nil

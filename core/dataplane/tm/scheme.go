@@ -184,7 +184,7 @@ func (c *queues) Params(p *scheme.Params) {
 	})
 }
 
-// queueOf parses the number of a queue, 0 or more.
+// queueOf parses the number of a queue, a decimal integer of 0 or more.
 func queueOf(s string) (int, error) {
 	n, err := strconv.Atoi(s)
 	if err != nil || n < 0 {
@@ -193,7 +193,7 @@ func queueOf(s string) (int, error) {
 	return n, nil
 }
 
-// checkQueue returns an error unless a port has the queue.
+// checkQueue returns an error unless queue is below queues, the number of a port's queues.
 func checkQueue(queue, queues int) error {
 	if queue >= queues {
 		return fmt.Errorf("\"%d\" is not a queue; the port has 0 … %d", queue, queues-1)

@@ -17,7 +17,8 @@ type stateful interface {
 	State(queues int) SchedulerCost
 }
 
-// State returns the state of the port's scheduler, including fair queues.
+// State returns the memory and the work of the port's scheduler, with the lists of fair queues. It is zero for a
+// scheduler without state.
 func (p *Port) State() (s SchedulerCost) {
 	if x, ok := p.scheduler.(stateful); ok {
 		s = x.State(len(p.queues))

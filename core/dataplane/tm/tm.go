@@ -51,7 +51,7 @@ func (q *Queue) Packets() int32 { return q.packets }
 // Bytes returns the number of waiting bytes.
 func (q *Queue) Bytes() unit.Bytes { return q.bytes }
 
-// Head returns the packet that would be sent next, or nil.
+// Head returns the packet that would be sent next, or nil if the queue is empty. In a fair queue it costs a search.
 func (q *Queue) Head() *packet.Packet {
 	if q.flows != nil {
 		return q.sortFlows().nextPacket()
@@ -187,7 +187,7 @@ func (b *Buffer) Fits(q QueueID, size int32) Refusal {
 	return b.fitsQueue(&b.queues[q], size)
 }
 
-// fitsQueue is Buffer.Fits for queue l.
+// fitsQueue is Buffer.Fits for queue l, for buffers with a limit.
 func (b *Buffer) fitsQueue(l *Queue, size int32) Refusal {
 	switch {
 	case l.limit.Packets > 0 && l.packets >= l.limit.Packets:
@@ -428,7 +428,7 @@ func (p *Port) QueueControl(f *packet.Packet) {
 	p.control = f
 }
 
-// popControl removes the first link-layer control frame; there must be one.
+// popControl removes and returns the first link-layer control frame; there must be one.
 func (p *Port) popControl() *packet.Packet {
 	f := p.control.Next
 	if f == p.control {

@@ -10,7 +10,7 @@ import (
 	"weir/core/scheme"
 )
 
-// SetsOf returns the sets of pairs.
+// SetsOf returns the sets of pairs, their keys, in the same order.
 func SetsOf[V any](all []scheme.Pair[Set, V]) []Set {
 	sets := make([]Set, len(all))
 	for i := range all {
@@ -53,8 +53,8 @@ type Finder struct {
 	lengths  []int // of prefixes, longest first
 }
 
-// NewFinder returns the finder of sets, which must have no prefix in common. Names are looked up among the users of the
-// book.
+// NewFinder returns the finder of sets, numbered by their places, which must have no prefix in common. Names are looked
+// up among the users of the book, which must not be nil. Invalid sets contain no address.
 func NewFinder(book *packet.Book, sets []Set) *Finder {
 	f := &Finder{book: book, names: map[string]int32{}, prefixes: map[netip.Prefix]int32{}}
 	for i, s := range sets {
@@ -73,7 +73,7 @@ func NewFinder(book *packet.Book, sets []Set) *Finder {
 	return f
 }
 
-// addPrefix adds a prefix of a set.
+// addPrefix adds a prefix of a set, by the set's number. sortLengths must follow before lookups.
 func (f *Finder) addPrefix(p netip.Prefix, set int32) {
 	f.prefixes[p] = set
 	if n := p.Bits(); !slices.Contains(f.lengths, n) {
@@ -85,7 +85,7 @@ func (f *Finder) addPrefix(p netip.Prefix, set int32) {
 func (f *Finder) sortLengths() { slices.SortFunc(f.lengths, func(a, b int) int { return b - a }) }
 
 // findLongest returns the set with the longest prefix of up to max bits that contains an address, and the prefix's
-// length; −1 without a set.
+// length; −1 and false without a set.
 func (f *Finder) findLongest(a netip.Addr, max int) (set int32, bits int, ok bool) {
 	for _, n := range f.lengths {
 		if n > max {
@@ -132,7 +132,7 @@ func (f *Finder) PrefixCount() (n int) {
 	return n
 }
 
-// addressOf returns the address of a number in an IP version.
+// addressOf returns the address of a number in an IP version. It is invalid if the address has none in that version.
 func addressOf(book *packet.Book, a packet.Addr, version uint8) netip.Addr {
 	if version == 6 {
 		return book.V6(a)
@@ -172,8 +172,8 @@ func CheckKnown(book *packet.Book, sets []Set) error {
 	return nil
 }
 
-// CheckConflicts returns an error if a set has the same prefix as a user of the book. Only alternatives without other
-// conditions count.
+// CheckConflicts returns an error if a set has the same prefix as a user of the book, which must not be nil. Only
+// alternatives without other conditions count.
 func CheckConflicts(book *packet.Book, sets []Set) error {
 	owners := ownersOf(book)
 	for _, s := range sets {
@@ -188,7 +188,8 @@ func CheckConflicts(book *packet.Book, sets []Set) error {
 	return nil
 }
 
-// ownersOf returns a finder of the book's users by prefix.
+// ownersOf returns a finder of the book's users by prefix; users are numbered as in book.Users. It finds no names. The
+// book must not be nil.
 func ownersOf(book *packet.Book) *Finder {
 	f := &Finder{prefixes: map[netip.Prefix]int32{}}
 	for i, u := range book.Users() {
@@ -200,8 +201,9 @@ func ownersOf(book *packet.Book) *Finder {
 	return f
 }
 
-// FindOwner returns a function that finds the user of the book with the longest prefix that contains a prefix and is
-// not equal to it, and the length of that prefix; "" if there is no such user.
+// FindOwner returns a function that finds, for a prefix, the user of the book with the longest prefix that contains it
+// and differs from it. It returns that user's name and the length of that longer prefix in bits; "" and 0 if there is
+// no such user.
 func FindOwner(book *packet.Book) func(p netip.Prefix) (name string, bits int) {
 	owners := ownersOf(book)
 	return func(p netip.Prefix) (name string, bits int) {

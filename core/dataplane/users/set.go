@@ -210,7 +210,7 @@ func ParsePrefix(text string) (netip.Prefix, error) {
 	return netip.PrefixFrom(a, a.BitLen()), nil
 }
 
-// String returns the alternative in the form of a file.
+// String returns the alternative in the form of a file, such as "10.0.1.0/24 tcp dport 443".
 func (m *Match) String() string {
 	var words []string
 	add := func(there bool, form string, value any) {

@@ -120,7 +120,7 @@ func (t *Table) addUser(reference unit.Rate) int32 {
 }
 
 // UserOf returns the user of a packet: the sender's or, if only the receiver is a user that the file declares, the
-// receiver's. With the flag packet.ToUser it is always Src's.
+// receiver's. With the flag packet.ToUser it is always Src's. A source without a set becomes a user.
 func (t *Table) UserOf(p *packet.Packet) int32 {
 	if len(t.book.Users()) > 0 && p.Meta.Flags&packet.ToUser == 0 && p.Dst != 0 {
 		if from, _ := t.book.OwnerOf(p.Src, p.Version); from == "" {
@@ -142,7 +142,8 @@ func (t *Table) UserAt(a packet.Addr, version uint8) int32 {
 	return t.findUser(a, version)
 }
 
-// FindSet returns the set with an address, by its place among the aggregates; false if the address is in no set.
+// FindSet returns the set with an address, by its place among the aggregates; ok is false if the address is in no set,
+// or not in the book. As under UserAt, it may become a user.
 func (t *Table) FindSet(a packet.Addr, version uint8) (set int32, ok bool) {
 	if int(a) >= len(t.ownUser) { // an address that the book does not have
 		return 0, false
@@ -159,7 +160,7 @@ func familyIndex(version uint8) int {
 	return 0
 }
 
-// findUser finds and stores the user with an address.
+// findUser finds the user with an address, creates it if it is the address's own (UserAt), and stores it.
 func (t *Table) findUser(a packet.Addr, version uint8) int32 {
 	u, ok := t.finder.FindSet(a, version)
 	switch {
@@ -176,8 +177,8 @@ func (t *Table) findUser(a packet.Addr, version uint8) int32 {
 	return u
 }
 
-// EvictAddress resets the user of an address that is reassigned. It returns the user that was this source alone, or
-// −1. The caller must clear the state of that user.
+// EvictAddress resets the user of an address that is reassigned. It returns the user that was this source alone, or −1.
+// The caller must clear the state of that user, since a new one gets its number. The book must have the address.
 func (t *Table) EvictAddress(a packet.Addr) int32 {
 	t.byAddress[0][a], t.byAddress[1][a] = -1, -1
 	u := t.ownUser[a]

@@ -43,9 +43,9 @@ const (
 	maxTag    = 1<<31 - 1
 )
 
-// ReadTraces makes a job from traces, one per rank. names are the files' names for errors, which are of type
-// *workload.FormatError. A node begins when all its dependencies have ended. Host computing, device computing and
-// messages have a processor each; collective operations do not wait for each other. A duration of 0 counts as a
+// ReadTraces makes a job from traces, one per rank and at least one. names are the files' names for errors, which are
+// of type *workload.FormatError. A node begins when all its dependencies have ended. Host computing, device computing
+// and messages have a processor each; collective operations do not wait for each other. A duration of 0 counts as a
 // nanosecond.
 func ReadTraces(traces [][]byte, names []string, o Options) (*job.Listed, error) {
 	b := &jobBuilder{Builder: job.NewBuilder(strings.TrimSuffix(names[0], ".0.et")), ranks: len(traces), options: o,
@@ -96,7 +96,8 @@ func (b *jobBuilder) errorf(x *node, format string, args ...any) error {
 		x.id, name, b.rank, fmt.Sprintf(format, args...))}
 }
 
-// addRank adds the operations of the current rank.
+// addRank adds the operations of the current rank's nodes and their dependencies. It fails on a repeated number and on
+// a dependency on a missing node.
 func (b *jobBuilder) addRank(nodes []node) error {
 	b.BeginRank()
 	type ends struct{ first, last int32 }
@@ -132,7 +133,8 @@ func (b *jobBuilder) addRank(nodes []node) error {
 	return nil
 }
 
-// addSingle adds the operation of a node that is a single operation. It returns the operation's number.
+// addSingle adds the operation of a node that is a single operation. It returns the operation's number in the rank, and
+// fails for another type of node.
 func (b *jobBuilder) addSingle(x *node) (int32, error) {
 	if b.CountOps() >= job.MaxOps {
 		return 0, b.errorf(x, "more than %d operations", job.MaxOps)
@@ -194,7 +196,8 @@ func formatValue(v int64, known bool) string {
 	return strconv.FormatInt(v, 10)
 }
 
-// sizeOf returns the size of a message or an operation.
+// sizeOf returns the size of a message or an operation in bytes, its comm_size. It fails if that is missing or out of
+// range.
 func (b *jobBuilder) sizeOf(x *node) (unit.Bytes, error) {
 	v, known := x.number("comm_size")
 	if !known || v < 0 || v > maxBytes {
@@ -203,7 +206,8 @@ func (b *jobBuilder) sizeOf(x *node) (unit.Bytes, error) {
 	return unit.Bytes(v), nil
 }
 
-// addCollective adds the operations of a collective node. first is their first operation, and last their last.
+// addCollective adds the operations of a collective node. first is their first operation, and last their last. The
+// first rank of an operation creates its shared state; later ranks must have the same kind and size.
 func (b *jobBuilder) addCollective(x *node) (first, last int32, err error) {
 	v, known := x.number("comm_type")
 	if !known || v < 0 || v >= int64(len(operationTypes)) {
@@ -270,7 +274,8 @@ func wholeBuffer(kind string, size unit.Bytes, members int) unit.Bytes {
 	return size
 }
 
-// newOperation returns the shared state of a new collective operation.
+// newOperation returns the shared state of a new collective operation, and reserves tags for its messages. size is the
+// comm_size of node x in bytes. It fails if the operation or its algorithm does not fit.
 func (b *jobBuilder) newOperation(x *node, kind string, size unit.Bytes, members int) (*operation, error) {
 	o := &operation{kind: kind, size: size, number: int32(len(b.same)), tag: b.tag, file: b.file, id: x.id}
 	whole := wholeBuffer(kind, size, members)
@@ -335,7 +340,8 @@ func (b *jobBuilder) addMember(x *node, o *operation, members []int, member int)
 	return first, last, nil
 }
 
-// membersOf returns the ranks that take part in a collective operation, and a key for them.
+// membersOf returns the ranks that take part in a collective operation, in their order, and a key that is the same at
+// all of them.
 func (b *jobBuilder) membersOf(x *node) (ranks []int, who string, err error) {
 	if name := x.texts["pg_name"]; name != "" {
 		group, known := b.options.Groups[name]
@@ -380,7 +386,8 @@ func (b *jobBuilder) membersOf(x *node) (ranks []int, who string, err error) {
 	return ranks, fmt.Sprint("dims ", x.involved, base), nil
 }
 
-// readGroups parses the ranks of process groups: {"1": [0, 1], …}.
+// readGroups parses the ranks of process groups: {"1": [0, 1], …}. It fails on a rank that is repeated in a group or
+// not below ranks.
 func readGroups(data []byte, file string, ranks int) (map[string][]int, error) {
 	var groups map[string][]int
 	fail := func(format string, args ...any) error {

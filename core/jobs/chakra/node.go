@@ -33,7 +33,8 @@ type node struct {
 	offset   int    // offset in the file
 }
 
-// readTrace parses the nodes of a file.
+// readTrace parses the nodes of a file, after its first message, the trace's own metadata. Errors are of type
+// *workload.FormatError.
 func readTrace(data []byte, file string) (nodes []node, err error) {
 	fail := func(at int, format string, args ...any) error {
 		return &workload.FormatError{File: file, Line: 1, Column: at + 1, Msg: fmt.Sprintf("byte %d: ", at) +
@@ -72,7 +73,7 @@ func readTrace(data []byte, file string) (nodes []node, err error) {
 	return nodes, nil
 }
 
-// readNode parses a node.
+// readNode parses a node's message into x. Unknown fields have no effect.
 func (x *node) readNode(message []byte) error {
 	return visitFields(message, func(f field) (err error) {
 		switch f.number {
@@ -93,7 +94,7 @@ func (x *node) readNode(message []byte) error {
 	})
 }
 
-// readAttribute parses a named value, with any type of number.
+// readAttribute parses a named value into x: any type of number, a text, or the list involved_dim.
 func (x *node) readAttribute(message []byte) error {
 	name := ""
 	return visitFields(message, func(f field) error {

@@ -31,7 +31,7 @@ var (
 	errField  = errors.New("a field has the number 0, or one that is too large")
 )
 
-// uvarint reads a number, and returns the rest of b.
+// uvarint reads a number of variable length from the beginning of b, and returns the rest of b.
 func uvarint(b []byte) (v uint64, rest []byte, err error) {
 	v, n := binary.Uvarint(b)
 	switch {
@@ -43,7 +43,8 @@ func uvarint(b []byte) (v uint64, rest []byte, err error) {
 	return v, b[n:], nil
 }
 
-// visitFields calls visit for each field of a message. It returns the first error, of visit or of the message.
+// visitFields calls visit for each field of a message, in order. A field's data is a part of message. It returns the
+// first error, of visit or of the message.
 func visitFields(message []byte, visit func(f field) error) error {
 	for b := message; len(b) > 0; {
 		f := field{offset: len(message) - len(b)}

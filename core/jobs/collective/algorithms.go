@@ -90,6 +90,8 @@ type algorithm interface {
 	stepAt(m, i int) step
 	// dependencies returns the steps that step i depends on, all below i; empty for a first step.
 	dependencies(m, i int) stepList
+	// blockCount returns into how many blocks, which steps name, an operation's data are divided. tagCount returns how
+	// many tags the steps of all members use, from 0.
 	blockCount() int
 	tagCount() int
 	maxPosted() int // maximum number of steps posted at a time; 0: all
@@ -102,6 +104,7 @@ func modulo(x, n int) int { return (x%n + n) % n }
 // each receive, so that the data to which a member adds are complete.
 type rounds struct{}
 
+// dependencies returns the receive of the previous round, and no step for the first round.
 func (rounds) dependencies(_, i int) (to stepList) {
 	if i < 2 {
 		return to
@@ -133,6 +136,8 @@ func (r *ring) blockCount() int   { return r.n * r.adjacent }
 func (r *ring) tagCount() int     { return r.phaseCount() * (r.n - 1) }
 func (r *ring) maxPosted() int    { return ringOpen }
 
+// stepAt returns step i of member m. In round i/2 it sends to the next member if i is even, and receives from the
+// previous one if i is odd.
 func (r *ring) stepAt(m, i int) step {
 	k := i / 2
 	s := step{kind: job.Send, peer: (m + 1) % r.n, tag: k}
@@ -165,6 +170,8 @@ func (h *halving) roundsPerPhase() int { return bits.Len(uint(h.n)) - 1 }
 func (h *halving) stepCount(int) int   { return 2 * h.tagCount() }
 func (h *halving) blockCount() int     { return h.n }
 func (h *halving) maxPosted() int      { return 0 }
+
+// tagCount returns the number of rounds of all phases, since each has a tag.
 func (h *halving) tagCount() int {
 	if h.scatter && h.gather {
 		return 2 * h.roundsPerPhase()
@@ -172,6 +179,8 @@ func (h *halving) tagCount() int {
 	return h.roundsPerPhase()
 }
 
+// stepAt returns step i of member m. In round i/2 it sends to a partner if i is even, and receives from the same one if
+// i is odd.
 func (h *halving) stepAt(m, i int) step {
 	k := i / 2
 	s := step{kind: job.Send, tag: k}
@@ -220,6 +229,8 @@ func (h *hierarchical) blockCount() int   { return h.n }
 func (h *hierarchical) tagCount() int     { return h.stepCount(0) / 2 }
 func (h *hierarchical) maxPosted() int    { return ringOpen }
 
+// stepAt returns step i of member m: a step of the ring in its group that scatters, of the ring among groups, or of the
+// ring in its group that gathers.
 func (h *hierarchical) stepAt(m, i int) step {
 	inner, outer := h.innerAndOuter()
 	place, group := m%h.local, m/h.local
@@ -257,6 +268,7 @@ func (d *doubleTree) placeInFirst(t, m int) int {
 	return modulo(m-1, d.n)
 }
 
+// memberAt returns the member of tree t that has position p of the first tree.
 func (d *doubleTree) memberAt(t, p int) int {
 	switch {
 	case t == 0:
@@ -307,6 +319,7 @@ func (d *doubleTree) partOf(t, m int) (parent int, children []int, steps int) {
 	return parent, children, steps
 }
 
+// stepCount returns the number of member m's steps in both trees.
 func (d *doubleTree) stepCount(m int) int {
 	_, _, a := d.partOf(0, m)
 	_, _, b := d.partOf(1, m)
@@ -316,6 +329,8 @@ func (d *doubleTree) blockCount() int { return 2 }
 func (d *doubleTree) tagCount() int   { return 4 }
 func (d *doubleTree) maxPosted() int  { return 0 }
 
+// stepAt returns step i of member m: those of tree 0, then those of tree 1, in the order of partOf. Tree t carries
+// block t.
 func (d *doubleTree) stepAt(m, i int) step {
 	t := 0
 	parent, children, n := d.partOf(0, m)
@@ -344,6 +359,8 @@ func (d *doubleTree) stepAt(m, i int) step {
 	return s
 }
 
+// dependencies returns the receive from the parent for a send to a child. A send to the parent, or of the root to a
+// child, depends on the receives from all children. Receives depend on no step.
 func (d *doubleTree) dependencies(m, i int) (to stepList) {
 	first := 0
 	parent, children, n := d.partOf(0, m)
@@ -370,18 +387,25 @@ type chain struct{ n int }
 func (c *chain) blockCount() int { return 1 }
 func (c *chain) tagCount() int   { return 1 }
 func (c *chain) maxPosted() int  { return 0 }
+
+// stepCount returns 1 at both ends of the chain, and otherwise 2, a receive and a send.
 func (c *chain) stepCount(m int) int {
 	if m == 0 || m == c.n-1 {
 		return 1
 	}
 	return 2
 }
+
+// stepAt returns step i of member m: the receive from the member before it, if there is one, and then the send to the
+// next.
 func (c *chain) stepAt(m, i int) step {
 	if m > 0 && i == 0 {
 		return step{kind: job.Recv, peer: m - 1, high: 1}
 	}
 	return step{kind: job.Send, peer: m + 1, high: 1}
 }
+
+// dependencies returns the receive for a send that follows one.
 func (c *chain) dependencies(_, i int) (to stepList) {
 	if i > 0 {
 		to.add(0)
@@ -399,6 +423,7 @@ func (b *binomial) maxPosted() int  { return 0 }
 // firstRound returns whether member m receives from another one (1 or 0), and the first round in which it sends.
 func (b *binomial) firstRound(m int) (received, first int) { return min(m, 1), bits.Len(uint(m)) }
 
+// stepCount returns the number of member m's sends, plus its receive unless it is the root.
 func (b *binomial) stepCount(m int) int {
 	received, first := b.firstRound(m)
 	n := received
@@ -407,6 +432,8 @@ func (b *binomial) stepCount(m int) int {
 	}
 	return n
 }
+
+// stepAt returns step i of member m: its receive, unless it is the root, and then its sends by round.
 func (b *binomial) stepAt(m, i int) step {
 	received, first := b.firstRound(m)
 	if i < received {
@@ -414,6 +441,8 @@ func (b *binomial) stepAt(m, i int) step {
 	}
 	return step{kind: job.Send, peer: m + 1<<(first+i-received), high: 1}
 }
+
+// dependencies returns the step before step i: sends follow each other.
 func (b *binomial) dependencies(_, i int) (to stepList) {
 	if i > 0 {
 		to.add(i - 1)
@@ -462,6 +491,8 @@ func (p *pipeline) stepsPerBatch(m, way int) int {
 	}
 	return n
 }
+
+// stepCount returns the number of steps of stage m, for all batches in all directions.
 func (p *pipeline) stepCount(m int) (n int) {
 	for way := range p.directionCount() {
 		n += p.batches * p.stepsPerBatch(m, way)
@@ -488,6 +519,8 @@ func (p *pipeline) stepAt(m, i int) step {
 	return p.makeStep(m, way, batch, part)
 }
 
+// dependencies returns the computing of a batch for its send. Computing depends on the batch's receive, if any, and on
+// the computing before it; the first one backward on the last one forward. Receives depend on no step.
 func (p *pipeline) dependencies(m, i int) (to stepList) {
 	way, batch, part, first := p.locateStep(m, i)
 	each := p.stepsPerBatch(m, way)

@@ -14,6 +14,8 @@ func (d *direct) blockCount() int   { return d.n * d.n }
 func (d *direct) tagCount() int     { return 1 }
 func (d *direct) maxPosted() int    { return 2 * min(d.atOnce, d.n-1) }
 
+// dependencies returns the send and the receive of atOnce pairs earlier, and no step if all members are sent to at
+// once.
 func (d *direct) dependencies(_, i int) (to stepList) {
 	if k := i/2 - d.atOnce; d.atOnce > 0 && k >= 0 {
 		to = to.with(2 * k).with(2*k + 1)
@@ -21,6 +23,8 @@ func (d *direct) dependencies(_, i int) (to stepList) {
 	return to
 }
 
+// stepAt returns step i of member m. With k = i/2 + 1 it is the send to the k-th member after m if i is even. If i is
+// odd, it is the receive from the k-th member before m.
 func (d *direct) stepAt(m, i int) step {
 	k := i/2 + 1
 	s := step{kind: job.Send, peer: (m + k) % d.n}
@@ -60,6 +64,9 @@ func (r *relayed) turnOf(i int) (t, x int) {
 	return 0, i
 }
 
+// dependencies returns the step before step i for receives within the group, except a turn's first, and for the
+// forwarded send that follows them. With atOnce, a turn's sends within the group depend on the exchange with another
+// group atOnce turns earlier.
 func (r *relayed) dependencies(_, i int) (to stepList) {
 	t, x := r.turnOf(i)
 	switch last := 2*r.local - 2; { // last is the forwarded send, after all receives, which depend on each other
@@ -72,6 +79,8 @@ func (r *relayed) dependencies(_, i int) (to stepList) {
 	return to
 }
 
+// stepAt returns step i of member m (turnOf): a send or receive of one block within its group, or of local blocks with
+// the member at its position in another group.
 func (r *relayed) stepAt(m, i int) step {
 	g, place, all := m/r.local, m%r.local, r.groupCount()
 	t, x := r.turnOf(i)

@@ -109,7 +109,7 @@ func (j *Job) Lanes(int) int { return 1 + j.parts }
 // before and one behind them.
 func (j *Job) opsPerPart(m int) int { return j.algorithm.stepCount(m)*j.stride + 2 }
 
-// Ops returns the number of operations of a lane.
+// Ops returns the number of operations of a lane of member m: 0 computes, the others communicate.
 func (j *Job) Ops(m, lane int) int {
 	if lane == 0 {
 		return j.Iterations * j.opsPerIteration()
@@ -162,7 +162,8 @@ func (j *Job) Traits() job.Traits {
 // operationCount returns the number of collective operations.
 func (j *Job) operationCount() int { return j.Iterations * j.Buckets }
 
-// blockBytes returns the size of blocks low … high−1 of a part.
+// blockBytes returns the bytes of blocks low … high−1 of a part, which is a lane less 1. The blocks of all parts add up
+// to Size exactly.
 func (j *Job) blockBytes(part, low, high int) unit.Bytes {
 	total := unit.Bytes(j.Size)*unit.Bytes(part+1)/unit.Bytes(j.parts) - unit.Bytes(j.Size)*unit.Bytes(part)/
 		unit.Bytes(j.parts)
@@ -182,7 +183,7 @@ type position struct {
 	first  int32 // the lane's operation with index 0
 }
 
-// positionOf returns the position of an operation of member m.
+// positionOf returns the position of an operation of member m in a lane that communicates.
 func (j *Job) positionOf(m int, at job.Ref) position {
 	n := j.opsPerPart(m)
 	w := position{number: int(at.Op) / n, i: int(at.Op) % n, last: n - 1}
@@ -213,7 +214,7 @@ func (j *Job) Streamed() job.Program {
 // other.
 const communicationCPU = 1
 
-// Op returns an operation of member m.
+// Op returns an operation of member m, computed from the algorithm's step at its position.
 func (j *Job) Op(m int, at job.Ref) job.Op {
 	if at.Lane == 0 {
 		t, x := int(at.Op)/j.opsPerIteration(), int(at.Op)%j.opsPerIteration()-j.leadingOps()
@@ -265,7 +266,9 @@ func (j *Job) slowTime(m int, t unit.Time) unit.Time {
 	return t
 }
 
-// After appends the operations that an operation depends on.
+// After appends the operations that an operation of member m depends on to the list to, and returns it. Computing
+// operations are in lane 0. The others depend on the steps that the algorithm names, and the send of a chunk also on
+// that of the chunk before.
 func (j *Job) After(m int, at job.Ref, to []job.Dep) []job.Dep {
 	if at.Lane == 0 {
 		return j.afterComputing(m, at, to)
@@ -331,7 +334,7 @@ func busFactor(operation string, members int) float64 {
 	return 1
 }
 
-// CountMessages returns the number of messages that all members send.
+// CountMessages returns the number of messages that all members send in all iterations.
 func (j *Job) CountMessages() (n float64) {
 	each := 0.0
 	switch a := j.algorithm.(type) {
@@ -349,7 +352,7 @@ func (j *Job) CountMessages() (n float64) {
 	return each * float64(j.parts) * float64(j.operationCount())
 }
 
-// CountBytes returns the number of bytes that all members send.
+// CountBytes returns the number of bytes that all members send in all iterations.
 func (j *Job) CountBytes() float64 {
 	n, s := float64(j.Members), float64(j.Size)
 	total := 0.0

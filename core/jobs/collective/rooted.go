@@ -8,6 +8,8 @@ import (
 // reduceChain is a reduction along a chain, from the last member to the first, which is pipelined if there are chunks.
 type reduceChain struct{ chain }
 
+// stepAt returns step i of member m: the receive from the member after it, if there is one, and then the send to the
+// member before it.
 func (u *reduceChain) stepAt(m, i int) step {
 	if m < u.n-1 && i == 0 {
 		return step{kind: job.Recv, peer: m + 1, high: 1, reduces: true}
@@ -19,6 +21,7 @@ func (u *reduceChain) stepAt(m, i int) step {
 // to which the broadcast would send, in any order. Then it sends to the member from which it would receive.
 type reduceTree struct{ binomial }
 
+// stepAt returns step i of member m: its receives by round, and then its send unless it is the root.
 func (r *reduceTree) stepAt(m, i int) step {
 	sends, first := r.firstRound(m)
 	if n := r.stepCount(m); sends > 0 && i == n-1 {
@@ -26,6 +29,8 @@ func (r *reduceTree) stepAt(m, i int) step {
 	}
 	return step{kind: job.Recv, peer: m + 1<<(first+i), high: 1, reduces: true}
 }
+
+// dependencies returns all receives of member m for its send. Receives depend on no step.
 func (r *reduceTree) dependencies(m, i int) (to stepList) {
 	if sends, _ := r.firstRound(m); sends == 0 || i < r.stepCount(m)-1 {
 		return to
@@ -46,12 +51,18 @@ func (s *rootedExchange) blockCount() int                     { return s.n }
 func (s *rootedExchange) tagCount() int                       { return 1 }
 func (s *rootedExchange) maxPosted() int                      { return 0 }
 func (s *rootedExchange) dependencies(_, _ int) (to stepList) { return to }
+
+// stepCount returns the number of blocks that member m exchanges with others: one with each for the first, and
+// otherwise one.
 func (s *rootedExchange) stepCount(m int) int {
 	if m == 0 {
 		return s.n - 1
 	}
 	return 1
 }
+
+// stepAt returns step i of member m: the transfer of the block of member i+1 for the first member, and of its own block
+// for another one.
 func (s *rootedExchange) stepAt(m, i int) step {
 	x := step{kind: job.Send, peer: 0, low: m, high: m + 1}
 	if m == 0 {
@@ -100,6 +111,8 @@ func (a *alternating) stepAt(m, i int) step {
 	return a.makeStep(m, way, batch, part)
 }
 
+// dependencies returns the computing of a batch for its send. Computing depends on the batch's receive, if any, and on
+// the stage's previous computing in any direction. Receives depend on no step.
 func (a *alternating) dependencies(m, i int) (to stepList) {
 	k, way, _, part := a.locateStep(m, i)
 	hears, _ := a.hasTransfers(m, way)

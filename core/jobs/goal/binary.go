@@ -58,7 +58,7 @@ func (r *reader) errorf(at int, format string, args ...any) error {
 func (r *reader) u32(at int) uint32 { return binary.LittleEndian.Uint32(r.data[at:]) }
 func (r *reader) u64(at int) uint64 { return binary.LittleEndian.Uint64(r.data[at:]) }
 
-// readBinary parses the binary form. Errors are of type *workload.FormatError.
+// readBinary parses the binary form of a GOAL file. Errors are of type *workload.FormatError.
 func readBinary(data []byte, file string) (*job.Listed, error) {
 	r := &reader{data, file}
 	if len(data) < origin+6 {
@@ -88,7 +88,7 @@ func readBinary(data []byte, file string) (*job.Listed, error) {
 	return b.Build(), nil
 }
 
-// readRank parses the rank in the bytes from … to−1.
+// readRank parses the rank in the bytes from … to−1 of the file, and adds its operations and dependencies to b.
 func (r *reader) readRank(b *job.Builder, rank, ranks, from, to int) error {
 	if to-from < 8 {
 		return r.errorf(from, "rank %d has %d B; it begins with 8 B, the number of its nodes", rank, to-from)
@@ -128,7 +128,7 @@ func (r *reader) readRank(b *job.Builder, rank, ranks, from, to int) error {
 	return nil
 }
 
-// nodeOp returns the operation of a node.
+// nodeOp returns the operation of node i of a rank. It fails on a type, size or peer that is not allowed.
 func (r *reader) nodeOp(x *node, rank, i, ranks int) (op job.Op, err error) {
 	op = job.Op{CPU: x.cpu, NIC: x.nic}
 	where := func(format string, args ...any) error {
@@ -191,7 +191,7 @@ func (r *reader) readDependencies(b *job.Builder, nodes []node, rank, list, to i
 	return nil
 }
 
-// writeBinary writes a job in binary form, without its labels.
+// writeBinary writes a job in binary form, without its labels. Times are rounded up to nanoseconds.
 func writeBinary(w io.Writer, l *job.Listed) error {
 	b := bufio.NewWriter(w)
 	var fixed [8]byte

@@ -24,7 +24,7 @@ func Scheme() job.Scheme {
 		func(c config, s job.Site) (job.Program, error) { return c.openJob(s) })
 }
 
-// openJob reads the file, and verifies that its job can run.
+// openJob reads the file, and verifies that its job can run with the site's number of hosts.
 func (c *config) openJob(s job.Site) (job.Program, error) {
 	data, name, err := s.Open(c.File)
 	if err != nil {

@@ -28,7 +28,7 @@ func ReadJob(data []byte, file string) (*job.Listed, error) {
 	return readText(data, file)
 }
 
-// readText parses the text form.
+// readText parses the text form of a GOAL file. Errors are of type *workload.FormatError.
 func readText(data []byte, file string) (l *job.Listed, err error) {
 	p := &parser{file: file, rest: string(data), builder: job.NewBuilder(file), ranks: -1, rank: -1}
 	p.builder.KeepLogGOPSimOrder()
@@ -75,7 +75,7 @@ func (p *parser) errorf(format string, args ...any) error {
 		Msg: fmt.Sprintf(format, args...)}
 }
 
-// skipSpace skips blanks. It reports whether the line continues.
+// skipSpace moves the column past blanks and tabs. It reports whether the line continues there.
 func (p *parser) skipSpace() bool {
 	for p.column < len(p.text) && (p.text[p.column] == ' ' || p.text[p.column] == '\t') {
 		p.column++
@@ -118,7 +118,7 @@ func (p *parser) describeNext() string {
 	return "the end of the line"
 }
 
-// takeWord consumes a word that must follow.
+// takeWord consumes a word that must follow. allowed describes it in the error.
 func (p *parser) takeWord(word, allowed string) error {
 	if p.peekToken() != word {
 		return p.errorf("%s; %s is expected", p.describeNext(), allowed)
@@ -127,7 +127,7 @@ func (p *parser) takeWord(word, allowed string) error {
 	return nil
 }
 
-// takeNumber consumes a number in [0, high], or −1 if any is true. what names it in errors.
+// takeNumber consumes a number in [0, high], or also −1 if any is true. what names it in errors.
 func (p *parser) takeNumber(what string, high int64, any bool) (int64, error) {
 	t := p.peekToken()
 	allowed := fmt.Sprintf("a number from 0 to %d", high)
@@ -142,7 +142,7 @@ func (p *parser) takeNumber(what string, high int64, any bool) (int64, error) {
 	return v, nil
 }
 
-// requireEnd verifies that the line has ended.
+// requireEnd verifies that the line has ended, after blanks. allowed describes in the error what may follow.
 func (p *parser) requireEnd(allowed string) error {
 	if p.skipSpace() {
 		return p.errorf("%s; %s is expected", p.describeNext(), allowed)
@@ -150,7 +150,7 @@ func (p *parser) requireEnd(allowed string) error {
 	return nil
 }
 
-// readLine parses the current line.
+// readLine parses the current line: a comment, the header, a rank's begin or end, an operation or a dependency.
 func (p *parser) readLine() error {
 	p.column = 0
 	if p.commented > 0 {
@@ -191,7 +191,7 @@ func (p *parser) readLine() error {
 	return p.beginRank()
 }
 
-// readHeader parses the number of ranks.
+// readHeader parses the number of ranks, from 1 to maxRanks, and stores it.
 func (p *parser) readHeader() error {
 	if err := p.takeWord("num_ranks", "num_ranks and how many there are"); err != nil {
 		return err
@@ -208,7 +208,7 @@ func (p *parser) readHeader() error {
 	return p.requireEnd("the end of the line")
 }
 
-// beginRank parses the first line of a rank.
+// beginRank parses the first line of a rank, which must have the next number, and begins the rank in the builder.
 func (p *parser) beginRank() error {
 	allowed := fmt.Sprintf("rank %d {", p.rank+1)
 	if err := p.takeWord("rank", allowed); err != nil {
@@ -265,7 +265,8 @@ func (p *parser) readOperation(word string) error {
 	return nil
 }
 
-// readArguments parses the kind and the arguments of an operation.
+// readArguments parses the arguments of an operation of kind word, calc, send or recv, which begins at column start. It
+// fails for another word.
 func (p *parser) readArguments(word string, start int) (op job.Op, err error) {
 	switch word {
 	case "calc":
@@ -290,7 +291,7 @@ func (p *parser) readArguments(word string, start int) (op job.Op, err error) {
 	return op, p.errorf("%s; calc, send or recv is expected, or requires or irequires behind a label", p.describeNext())
 }
 
-// readMessage parses the arguments of a send or a receive.
+// readMessage parses the arguments of word, a send or recv, up to the end of the line.
 func (p *parser) readMessage(word string) (op job.Op, err error) {
 	op.Kind = job.Send
 	way := "to"
@@ -343,7 +344,8 @@ func (p *parser) readMessage(word string) (op job.Op, err error) {
 	return op, p.requireEnd("tag, cpu, nic (in this order), or the end of the line,")
 }
 
-// readRequires parses a dependency of the operation with a label.
+// readRequires parses the rest of a dependency of the operation with a label, which begins at column start, and adds
+// it. begun means that the other operation need only have begun.
 func (p *parser) readRequires(label string, start int, begun bool) error {
 	op, err := p.findLabel(label, start)
 	if err != nil {
@@ -363,7 +365,7 @@ func (p *parser) readRequires(label string, start int, begun bool) error {
 	return p.requireEnd("the end of the line")
 }
 
-// findLabel returns the operation with a label.
+// findLabel returns the current rank's operation with a label. Without it the error has column at of the line.
 func (p *parser) findLabel(label string, at int) (int32, error) {
 	i, is := p.labels[label]
 	if is {

@@ -87,7 +87,7 @@ func newNamer(p job.Program, rank int) func(at job.Ref) string {
 	}
 }
 
-// writeOp writes an operation.
+// writeOp writes a calc, send or recv with its label as a line of text. Times are rounded up to nanoseconds.
 func writeOp(b *bufio.Writer, label string, op job.Op) {
 	if op.Kind == job.Calc {
 		fmt.Fprintf(b, "%s: calc %d", label, (op.Time+unit.Nanosecond-1)/unit.Nanosecond)

@@ -12,7 +12,7 @@ import (
 // receives before computing (LogGOPSim.cpp:224, :235, :323, :522, :534).
 func (r *Rank) CountTurns(counter *int64) { r.turns = counter }
 
-// nextTurn returns the next turn; 0 without a counter.
+// nextTurn advances the run's counter of turns and returns it; 0 without a counter (CountTurns).
 func (r *Rank) nextTurn() int64 {
 	if r.turns == nil {
 		return 0

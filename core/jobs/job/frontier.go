@@ -74,7 +74,7 @@ func (f *Frontier) AppendReady(to []Ref) []Ref {
 	return to
 }
 
-// Begin loads the first operations.
+// Begin loads the first operations of each lane: its window, or the whole lane. Call it once.
 func (f *Frontier) Begin() {
 	for k := range f.lanes {
 		if l := &f.lanes[k]; l.whole {
@@ -121,7 +121,7 @@ func (f *Frontier) loadLane(k int32) {
 	}
 }
 
-// slotOf returns the slot of a loaded operation.
+// slotOf returns the slot of a loaded operation, valid until it has left the window.
 func (f *Frontier) slotOf(at Ref) *slot {
 	l := &f.lanes[at.Lane]
 	if l.whole {

@@ -194,7 +194,8 @@ func (b *Builder) Build() *Listed {
 	return l
 }
 
-// countTraits computes the totals over all operations.
+// countTraits computes the number of messages and bytes over all operations, and the number of NICs if any other than 0
+// is used.
 func (l *Listed) countTraits() {
 	maxNIC := uint8(0)
 	for i := range l.ops {

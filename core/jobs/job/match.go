@@ -73,7 +73,7 @@ func (p *postedRecv) matches(from int32, tag uint32) bool {
 }
 
 // postRecv posts a receive. If a matching message has arrived, it returns the message and the time until which the
-// receiver is busy with it.
+// receiver is busy with it, and removes it. Otherwise it stores the receive.
 func (m *matcher) postRecv(at Ref, from int32, tag uint32) (msg Message, until unit.Time, found bool) {
 	p := postedRecv{m.posts, at, from, tag}
 	m.posts++
@@ -91,8 +91,8 @@ func (m *matcher) postRecv(at Ref, from int32, tag uint32) (msg Message, until u
 	return Message{}, 0, false
 }
 
-// matchMessage returns the receive for a message with which the receiver is busy until a time. Without a matching
-// receive it stores the message.
+// matchMessage returns and removes the posted receive for a message with which the receiver is busy until a time.
+// Without a matching receive it stores the message.
 func (m *matcher) matchMessage(msg Message, until unit.Time) (at Ref, found bool) {
 	k := queueKey(msg.From, msg.Tag)
 	exact, is := m.posted.peek(k)
@@ -140,7 +140,7 @@ type entry struct {
 // queueKey returns the key of a rank and a tag.
 func queueKey(from int32, tag uint32) uint64 { return uint64(uint32(from))<<32 | uint64(tag) }
 
-// add appends an entry to the queue of a key.
+// add appends an entry to the queue of a key, and sets its key and its links.
 func (q *queues) add(k uint64, e entry) {
 	if q.head == nil {
 		q.head = map[uint64]queueEnds{}
@@ -164,7 +164,7 @@ func (q *queues) add(k uint64, e entry) {
 	q.head[k] = queueEnds{i, i}
 }
 
-// peek returns the first entry of a key's queue.
+// peek returns the first entry of a key's queue, valid until the next add, or false.
 func (q *queues) peek(k uint64) (e *entry, ok bool) {
 	if q.n == 0 {
 		return nil, false
@@ -176,7 +176,7 @@ func (q *queues) peek(k uint64) (e *entry, ok bool) {
 	return &q.entries[h.first], true
 }
 
-// take removes and returns the first entry of a key's queue.
+// take removes and returns the first entry of a key's queue; ok is false without one.
 func (q *queues) take(k uint64) (e entry, ok bool) {
 	if q.n == 0 {
 		return e, false

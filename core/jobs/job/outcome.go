@@ -78,7 +78,8 @@ func NewTally(p Program, w *Watch) *Tally { return &Tally{program: p, watch: w} 
 // Register registers the tally as the observer of a rank.
 func (t *Tally) Register(r *Rank) { r.OnMark, r.OnSpan = t.noteMark, t.watch.OnSpan }
 
-// noteMark records the end of an operation with a mark.
+// noteMark records the end at the time at of an operation with mark m, which is about operation or iteration number
+// part.
 func (t *Tally) noteMark(rank int, m Mark, part int32, at unit.Time) {
 	at += t.shift
 	switch m {
@@ -154,7 +155,8 @@ func (t *Tally) Outcome(ranks []*Rank) (o Outcome) {
 	return o
 }
 
-// findStuck returns the first operation without unmet dependencies in its own rank.
+// findStuck returns the first loaded operation that has not ended and has no unmet dependency, and the number of the
+// rank's others.
 func (r *Rank) findStuck() (s Stuck, found bool) {
 	s.Behind = r.frontier.CountLeft() - 1
 	r.frontier.visitOpen(func(at Ref, missing int) {

@@ -122,7 +122,7 @@ func (r *Rank) cachedOp(at Ref) *Op {
 	return &k.op
 }
 
-// BeginProgram starts the program at a time. Call it once.
+// BeginProgram starts the program at a time: it schedules the operations without dependencies. Call it once.
 func (r *Rank) BeginProgram(at unit.Time) {
 	r.last = at
 	r.frontier.Begin()
@@ -155,7 +155,7 @@ func (r *Rank) ScheduleSendEnd(at unit.Time, send Ref) {
 	r.events.push(event{at: at, kind: endsNow, ref: send, turn: r.nextTurn()})
 }
 
-// Advance handles all events that are due by now.
+// Advance handles all events that are due by now, and those that they cause until now.
 func (r *Rank) Advance(now unit.Time) {
 	for len(r.events) > 0 && r.events[0].at <= now {
 		e := r.events.pop()
@@ -163,7 +163,7 @@ func (r *Rank) Advance(now unit.Time) {
 	}
 }
 
-// handleEvent handles an event.
+// handleEvent handles an event by its kind: the end of an operation, an arrival, a stream that is free, or a try.
 func (r *Rank) handleEvent(e *event) {
 	switch e.kind {
 	case endsNow:
@@ -230,7 +230,7 @@ func (r *Rank) streamAt(kind int, i uint8) *stream {
 	return &(*list)[i]
 }
 
-// queueFor queues an operation for a stream.
+// queueFor queues an operation, or an arrived message, for a stream, and schedules the time when that is free.
 func (r *Rank) queueFor(e event, kind int, i uint8) {
 	e.at = 0
 	s := r.streamAt(kind, i)
@@ -260,7 +260,8 @@ func (r *Rank) retryFirst(e *event) {
 	r.events.push(w)
 }
 
-// tryOp begins an operation, or queues it for its processor or its NIC.
+// tryOp posts a receive. Any other operation, or a receive with an arrived message, begins and occupies its processor
+// and NIC, or is queued for the one that is free last. Operations that become ready are scheduled.
 func (r *Rank) tryOp(e *event) {
 	op, now := *r.cachedOp(e.ref), e.at
 	if op.Kind == Recv && !e.received { // posting takes no time
@@ -334,7 +335,8 @@ func (r *Rank) tryOp(e *event) {
 	}
 }
 
-// sendMessage passes a message to the network. free is the time at which the processor is done with it.
+// sendMessage counts a message and passes it to the network. free is the time at which the processor is done with it.
+// The send ends then, or when the network ends it.
 func (r *Rank) sendMessage(now, free unit.Time, at Ref, op *Op) {
 	r.sent += op.Size
 	r.messages++
@@ -406,7 +408,8 @@ type event struct {
 	received bool // tries: a receive with an arrived message
 }
 
-// isBefore reports whether e comes before o.
+// isBefore reports whether e comes before o: by time, kind and turn, and then by place, age and reference. Events that
+// begin operations are compared by turn before kind.
 func (e *event) isBefore(o *event) bool {
 	if e.at != o.at {
 		return e.at < o.at
@@ -434,7 +437,7 @@ func (e *event) isBefore(o *event) bool {
 // eventHeap is a binary heap with the first event at 0.
 type eventHeap []event
 
-// push adds an event.
+// push adds an event to the heap.
 func (h *eventHeap) push(e event) {
 	a := append(*h, e)
 	i := len(a) - 1

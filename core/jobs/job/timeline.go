@@ -79,7 +79,8 @@ func (t *Timeline) Watch() func(s Span) {
 	return func(s Span) { t.addSpan(&s) }
 }
 
-// addSpan records a span. The spans of a rank must arrive in the order of their ends.
+// addSpan records a span as a stretch of its rank, merged with those that it touches, within the time and parts that t
+// records. The spans of a rank must arrive in the order of their ends.
 func (t *Timeline) addSpan(s *Span) {
 	if t.kept != nil && !t.kept[s.Rank] {
 		return
@@ -126,7 +127,7 @@ func (t *Timeline) addSpan(s *Span) {
 	t.countHeld(len(*list)-before, s.To)
 }
 
-// endIteration records the end of an iteration of a rank.
+// endIteration records the end of an iteration of a rank, by its last span. Ends outside the recorded time only count.
 func (t *Timeline) endIteration(x *timelineRank, s *Span) {
 	x.iteration = s.Op.Part + 1
 	switch {
@@ -187,7 +188,7 @@ func (t *Timeline) Rows(o *Outcome, begin unit.Time) (out []Stretch) {
 	return out
 }
 
-// appendRow appends the activities of a rank from begin to end.
+// appendRow appends the activities of a rank from begin to end to out as adjacent stretches, and returns it.
 func (x *timelineRank) appendRow(out []Stretch, rank int32, begin, end unit.Time) []Stretch {
 	first := len(out)
 	i, k, over := 0, 0, 0

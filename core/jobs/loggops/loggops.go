@@ -143,7 +143,8 @@ type run struct {
 	running int32   // rank that runs, outside of the queue; −1: no rank runs
 }
 
-// Send carries a message (job.Network).
+// Send schedules the arrival of a message at its receiver (job.Network). The send is over at once if the message is
+// eager: at most S bytes.
 func (x *run) Send(now, free unit.Time, to int32, m job.Message) (over bool) {
 	at := now + x.model.Overhead + x.model.Latency // its first byte arrives (LogGOPSim.cpp:320)
 	if x.model.Free {
@@ -202,7 +203,7 @@ func (x *run) updatePlace(rank int32) {
 	}
 }
 
-// removeAt removes the rank at index i of the queue.
+// removeAt removes the rank at index i of the queue, and restores the heap.
 func (x *run) removeAt(i int32) {
 	last := int32(len(x.queue) - 1)
 	x.places[x.queue[i]] = -1

@@ -101,7 +101,8 @@ type configError struct{ Key, Allowed, Msg string }
 
 func (w *configError) Error() string { return w.Msg }
 
-// checkpointCount returns the number of checkpoints.
+// checkpointCount returns the number of checkpoints of a client: one after every Every iterations, and 0 without
+// writes.
 func (j *Job) checkpointCount() int {
 	if j.Write == 0 {
 		return 0
@@ -145,7 +146,7 @@ func (j *Job) Lanes(rank int) int {
 	return 2
 }
 
-// Ops returns the number of operations of a lane.
+// Ops returns the number of operations of a lane of a client or server.
 func (j *Job) Ops(rank, lane int) int {
 	switch {
 	case j.isServer(rank):
@@ -178,7 +179,7 @@ func (j *Job) stripeSize(total unit.Bytes, stripe int) unit.Bytes {
 // serverOf returns the rank that stores a stripe of a client.
 func (j *Job) serverOf(client, stripe int) int32 { return int32(j.Clients + (client+stripe)%j.Servers) }
 
-// Op returns an operation.
+// Op returns an operation of a client or server, computed from its number in the lane.
 func (j *Job) Op(rank int, at job.Ref) job.Op {
 	i := int(at.Op)
 	switch {
@@ -237,7 +238,7 @@ func (j *Job) serverOp(s, i int) job.Op {
 		Size: j.stripeSize(j.Read, p.stripe)}
 }
 
-// After appends the operations that an operation depends on.
+// After appends the operations that an operation depends on to the list to, and returns it.
 func (j *Job) After(rank int, at job.Ref, to []job.Dep) []job.Dep {
 	i := int(at.Op)
 	switch {

@@ -145,7 +145,8 @@ func newEnds(f *transport.Flow, back bool) ends {
 	return e
 }
 
-// packetSeq returns the number of the first byte of packet n, or of the byte after the last packet.
+// packetSeq returns the number of the first byte of packet n, or of the byte after the last packet. Without an end of
+// the flow it is n payloads.
 func (e *ends) packetSeq(n int64) int64 {
 	if n >= e.packets {
 		return e.size
@@ -178,7 +179,8 @@ func (e *ends) isFromPeer(p *packet.Packet) bool {
 	return p.SrcPort == e.dstPort && p.DstPort == e.srcPort && p.Proto == packet.ProtoOwn
 }
 
-// fillHeaders writes the headers of p, which has no extensions.
+// fillHeaders writes the headers of p, which has no extensions, except addresses and flow. seq and ack are byte
+// numbers, payload is in bytes, and Size follows from it.
 func (e *ends) fillHeaders(p *packet.Packet, kind packet.Kind, seq, ack, payload int64, flags uint8) {
 	p.Kind, p.Seq, p.Ack, p.Payload, p.TCP.Flags = kind, seq, ack, int32(payload), flags
 	p.Size = e.framing.FrameBytes(e.headers, p.Payload, kind == packet.Data)

@@ -26,7 +26,7 @@ func (s *Sender) lossTimeout(f *transport.Flight) unit.Time {
 }
 
 // probesFirst makes a probe due and doubles the wait if the path can still hold the packets in flight. It reports
-// whether it did so. false: they are lost, or no packet is in flight.
+// whether it did so. It returns false if the oldest packet has been lost, or no packet is in flight.
 func (s *Sender) probesFirst(now unit.Time) bool {
 	if s.inFlight == 0 || s.flights.Len() == 0 || s.loss.HasExpired(now, s.flights.Oldest().SentAt) {
 		return false
@@ -47,7 +47,7 @@ const (
 func probeNumber(p *packet.Packet) uint8 { return p.TCP.Flags >> probeShift & maxProbe }
 
 // emitProbe fills p with the header of the first packet without an answer. The receiver acknowledges the packet if it
-// has arrived, or else sends a NACK.
+// has arrived, or else sends a NACK. It stores the probe's number and time, and plans the next packet.
 func (s *Sender) emitProbe(now unit.Time, p *packet.Packet) {
 	s.loss.ProbeDue = false
 	n := s.una

@@ -32,7 +32,7 @@ func (q *pulls) nextMember() *member {
 	return q.rings[1].head
 }
 
-// addPulls gives flow m n more PULLs.
+// addPulls lets flow m want n more PULLs, and puts it into its ring; n of 0 or less has no effect.
 func (q *pulls) addPulls(now unit.Time, m *member, n int64) {
 	if n <= 0 {
 		return
@@ -46,7 +46,7 @@ func (q *pulls) addPulls(now unit.Time, m *member, n int64) {
 	m.wants += n
 }
 
-// appendMember puts m at the end of its ring.
+// appendMember puts m at the end of its ring. It must be in no ring.
 func (q *pulls) appendMember(m *member) {
 	r := &q.rings[m.ring]
 	m.next, m.previous = nil, r.tail
@@ -71,7 +71,7 @@ func (q *pulls) limitPulls(m *member, n int64) {
 	}
 }
 
-// removeMember takes m out of its ring.
+// removeMember takes m out of its ring, in which it must be.
 func (q *pulls) removeMember(m *member) {
 	r := &q.rings[m.ring]
 	if m.previous != nil {

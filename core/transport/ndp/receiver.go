@@ -48,8 +48,9 @@ func newReceiver(f transport.Flow, c Config, q *pulls, gap unit.Time) *Receiver 
 // arrival, in order or not.
 func (r *Receiver) Counters() *transport.Counters { return &r.counters }
 
-// Receive handles a data packet or a header p, and turns it into its ACK or NACK. It returns false if the NIC delays
-// that answer. A packet of another flow, too far ahead or with a wrong payload has no effect.
+// Receive handles a data packet or a header p, turns it into its ACK or NACK, and queues PULLs for it. It returns true
+// if p is that answer, and false if the NIC delays the answer. A packet of another flow, too far ahead or with a wrong
+// payload has no effect.
 func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	c := &r.counters
 	c.ReceivedPackets++
@@ -134,8 +135,8 @@ func (r *Receiver) NextSend() unit.Time {
 	return min(t, r.queue.pacer.NextPull())
 }
 
-// Emit fills p with an answer that the NIC has made, or a PULL. Its sequence number counts the flow's PULLs, so that
-// the next one makes up for a lost one.
+// Emit fills p with an answer that the NIC has made, or else a PULL; the flow must have the turn. The PULL's sequence
+// number counts the flow's PULLs, so that the next one makes up for a lost one.
 func (r *Receiver) Emit(now unit.Time, p *packet.Packet) {
 	if r.nic != nil && r.nic.NextReady() <= now {
 		x := r.nic.TakeAnswer()
@@ -147,7 +148,8 @@ func (r *Receiver) Emit(now unit.Time, p *packet.Packet) {
 	r.fillHeaders(p, packet.Notice, r.pulled, r.packetSeq(r.arrived.Expected), 0, 0)
 }
 
-// Rescheduled returns the flow that has the next turn, if that has changed.
+// Rescheduled returns the flow with the host's next turn for a PULL, and true, if that has changed since the last call
+// of any flow of the host. Otherwise, or without such a flow, it returns false.
 func (r *Receiver) Rescheduled() (packet.FlowID, bool) {
 	if r.queue.pacer.TakeChange() {
 		if m := r.queue.nextMember(); m != nil {

@@ -78,7 +78,7 @@ const (
 	proven                     // waiting because a probe that was sent later was answered
 )
 
-// newSender returns the sender of flow f.
+// newSender returns the sender of flow f, with its first packet planned. e is the common part for the sender's end.
 func newSender(f transport.Flow, c Config, e ends) *Sender {
 	s := &Sender{ends: e, config: c, start: f.Start, stop: f.Stop, pulling: pulling{free: int64(c.Window)},
 		outstanding: outstanding{ring: transport.NewRing[sent](firstRing)}, planned: planned{timerAt: unit.Never},
@@ -190,7 +190,7 @@ func (s *Sender) measureWait(now, nacked unit.Time) {
 	s.wait.AddSample(max(wait, 1))
 }
 
-// NextSend returns when Emit has a packet to send.
+// NextSend returns the flow's start if Emit has a packet or probe to send, and unit.Never otherwise.
 func (s *Sender) NextSend() unit.Time {
 	if s.plan < 0 && !s.loss.ProbeDue {
 		return unit.Never
@@ -198,8 +198,9 @@ func (s *Sender) NextSend() unit.Time {
 	return s.start
 }
 
-// Emit fills p with the planned packet or a probe. The acknowledgement field of data counts the packets of the first
-// window that were returned. FIN reports that new packets need no further PULL.
+// Emit fills p with the planned packet or a probe, counts it, and plans the next one. Without one p stays as it is. The
+// acknowledgement field of data counts the packets of the first window that were returned. FIN reports that new packets
+// need no further PULL.
 func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	if s.loss.ProbeDue {
 		s.emitProbe(now, p)
@@ -250,7 +251,8 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 }
 
 // Receive handles an ACK, a NACK, a PULL, or a header that a switch has sent back. A packet of another flow, or about
-// packets that are not in flight, has no effect.
+// packets that are not in flight, has no effect. It plans the next packet, and always returns false, since p becomes no
+// answer.
 func (s *Sender) Receive(now unit.Time, p *packet.Packet) bool {
 	s.counters.ReceivedPackets++
 	if !s.isFromPeer(p) || p.Payload != 0 || p.HasExtensions() {
@@ -318,8 +320,8 @@ func (s *Sender) sampleRTT(now unit.Time, x *sent, p *packet.Packet) {
 	}
 }
 
-// handleCumulativeAck handles the cumulative acknowledgement that every packet of the receiver has. It returns false if
-// it acknowledges packets that were never sent.
+// handleCumulativeAck handles the cumulative acknowledgement that every packet of the receiver has: it moves una,
+// records arrivals and restarts the timers. It returns false if it acknowledges packets that were never sent.
 func (s *Sender) handleCumulativeAck(now unit.Time, p *packet.Packet) bool {
 	ack := s.findPacket(p.Ack, s.una)
 	if ack < 0 || ack > s.next {
@@ -338,7 +340,7 @@ func (s *Sender) handleCumulativeAck(now unit.Time, p *packet.Packet) bool {
 	return true
 }
 
-// advanceUna moves una to the first packet that has not arrived.
+// advanceUna moves una to the first packet that has not arrived. It sets the time at which the flow has finished.
 func (s *Sender) advanceUna(now unit.Time) {
 	for s.una < s.next && s.packetState(s.una).flags&acked != 0 {
 		s.una++
@@ -348,7 +350,7 @@ func (s *Sender) advanceUna(now unit.Time) {
 	}
 }
 
-// recordArrival records that packet x has arrived.
+// recordArrival records that packet x, a state in the window, has arrived. x no longer counts as in flight or refused.
 func (s *Sender) recordArrival(x *sent) {
 	if x.flags&flying != 0 {
 		s.inFlight--
@@ -369,8 +371,9 @@ func (s *Sender) queueRepair(now unit.Time, n int64, why uint8) {
 // NextTimer returns when the retransmission timer expires.
 func (s *Sender) NextTimer() unit.Time { return s.timerAt }
 
-// Advance resends packets without an answer in time, in addition to the PULLs, because no PULL will arrive for them. If
-// only a PULL is missing it sends one packet, so that another PULL follows.
+// Advance has an effect only from timerAt on. It sends a probe first if the sender uses probes; else it queues packets
+// without an answer in time to be resent, in addition to the PULLs, because no PULL will arrive for them. If only a
+// PULL is missing it sends one packet, so that another PULL follows.
 func (s *Sender) Advance(now unit.Time) {
 	if now < s.timerAt {
 		return

@@ -6,7 +6,8 @@ import (
 	"weir/core/unit"
 )
 
-// recordDelivery records that packet n has arrived, in the report and, if it was sent last of those delivered, in e.
+// recordDelivery records that packet n, in the window and not SACKed, has arrived. It counts n in the report, and
+// stores n's state in e if n was sent last of those delivered.
 func (s *Sender) recordDelivery(now unit.Time, n int64, e *sampling) {
 	x := s.packetState(n)
 	if s.orders != nil {
@@ -23,7 +24,9 @@ func (s *Sender) recordDelivery(now unit.Time, n int64, e *sampling) {
 	}
 }
 
-// handleAck handles an ACK or NACK p of the receiver. One that acknowledges packets never sent has no effect.
+// handleAck handles an ACK or NACK p of the receiver: it moves the window, declares packets lost, updates recovery and
+// calls the controller's OnAck. One that acknowledges packets never sent has no effect, and one without news calls no
+// OnAck.
 func (s *Sender) handleAck(now unit.Time, p *packet.Packet) {
 	ack, about := s.findPacket(p.Ack, s.una), s.findPacket(p.Seq, s.una)
 	if ack < 0 || ack > s.top {
@@ -91,7 +94,7 @@ func (s *Sender) handleAck(now unit.Time, p *packet.Packet) {
 }
 
 // handleReceiverNack handles the selective part of a NACK, which acknowledges packets below ack and is about packet
-// about. It returns the number of packets newly declared lost.
+// about. ack is the sender's una or below. It returns the number of packets newly declared lost.
 func (s *Sender) handleReceiverNack(now unit.Time, ack, about int64, e *sampling) (lost int) {
 	if !s.repeats {
 		if s.config.Recovery == GoBackN && ack == s.una && s.next > s.una && !s.isRepaired(now) { // HPCC simulator
@@ -136,7 +139,8 @@ func (r *recovery) declareLost(n int64) int {
 	return 1
 }
 
-// expirePacket declares packet n lost, like declareLost, because no answer arrived in time.
+// expirePacket declares packet n lost, like declareLost, because no answer arrived in time. It returns the number of
+// packets newly lost.
 func (r *recovery) expirePacket(n int64) int {
 	lost := r.declareLost(n)
 	if lost > 0 {
@@ -179,8 +183,8 @@ func (o *outstanding) countLoss(l cc.Loss, next int64) cc.Loss {
 	return l
 }
 
-// reportAck completes the report with the sender's state, and passes it to the controller. prior is the number of
-// packets in flight before the acknowledgement, full whether the window limited the sender then.
+// reportAck completes the report with the sender's state, passes it to the controller (OnAck), and reads the decision.
+// prior is the number of packets in flight before the acknowledgement, full whether the window limited the sender then.
 func (s *Sender) reportAck(now unit.Time, p *packet.Packet, lost int, rtt unit.Time, prior int64, full bool,
 	e *sampling) {
 	a := &s.report

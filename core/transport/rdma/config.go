@@ -436,7 +436,8 @@ func (c *Config) resolveECN(mode cc.ECNMode) {
 	}
 }
 
-// newControl makes the controller of a flow that does not choose among paths. It may reuse the memory of old.
+// newControl makes the controller of a flow that does not choose among paths, wrapped for NacksSupply. It may reuse the
+// memory of old, which must have no other user.
 func newControl(f *transport.Flow, c *Config, known cc.Flow, old cc.Controller) (cc.Controller, error) {
 	known.Paths = 1
 	if f.CC.Rebuild != nil && c.Nacks != transport.NacksSupply { // else old is wrapped
@@ -543,7 +544,8 @@ func (e *ends) messagePlace(n int64) (flags uint8, length uint32) {
 	return flags, length
 }
 
-// completeMessages returns the number of messages that end before packet n.
+// completeMessages returns the number of messages that end before packet n, which is at most the flow's number of
+// packets.
 func (e *ends) completeMessages(n int64) uint32 {
 	switch {
 	case n == e.packets:
@@ -559,7 +561,9 @@ func (e *ends) isFromPeer(p *packet.Packet) bool {
 	return p.SrcPort == e.dstPort && p.DstPort == e.srcPort && p.Proto == packet.ProtoRDMA
 }
 
-// fillHeaders writes the headers of p. p has its extensions already, and they take ext bytes.
+// fillHeaders writes the headers of p, except addresses and flow. p has its extensions already, and they take ext
+// bytes. seq and ack are packet numbers, of which it writes the lower 24 bits. payload is in bytes, and ecn is the ECN
+// field.
 func (e *ends) fillHeaders(p *packet.Packet, kind packet.Kind, seq, ack, payload int64, ext int32, flags, ecn uint8) {
 	p.Kind, p.Seq, p.Ack, p.Payload, p.TCP.Flags = kind, seq&packet.PSNMask, ack&packet.PSNMask, int32(payload), flags
 	p.Size = e.framing.FrameBytes(e.headers+p.RDMAHeader()+ext, p.Payload, kind == packet.Data)

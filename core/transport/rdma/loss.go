@@ -21,8 +21,9 @@ func (r *recovery) timeoutAfter(inFlight int64, backoff int) unit.Time {
 	return r.timer.TimeoutWith(floor, backoff)
 }
 
-// handleTimeout declares all packets in flight lost. Go-back-N resends from the first byte that is not acknowledged.
-// Selective repeat resends the first packet (IRN §3.1), and either all others or those that SACKs show to be lost.
+// handleTimeout declares all packets in flight lost, and notifies the controller of a timeout. Go-back-N resends from
+// the first byte that is not acknowledged. Selective repeat resends the first packet (IRN §3.1), and either all others
+// or those that SACKs show to be lost.
 func (s *Sender) handleTimeout(now unit.Time) {
 	s.timer.RecordExpiry(now)
 	lost := int(s.inFlight())
@@ -42,7 +43,8 @@ func (s *Sender) handleTimeout(now unit.Time) {
 	s.recordTimeout(now, lost)
 }
 
-// resendCause returns why packet x is resent.
+// resendCause returns why packet x is resent, by the flags of its last transmission; with go-back-N, why next last fell
+// behind top.
 func (r *recovery) resendCause(x *sent) packet.ResendCause {
 	switch {
 	case !r.repeats && r.config.Recovery == GoBackN:
@@ -74,16 +76,17 @@ func (s *Sender) lossTimeout(now unit.Time) {
 	s.recordTimeout(now, s.declareLostBefore(now-s.loss.Limit+1, expired))
 }
 
-// recordTimeout records a retransmission timeout that found lost packets lost.
+// recordTimeout counts a retransmission timeout that found lost packets lost, and enters the state Timeout, which
+// notifies the controller.
 func (s *Sender) recordTimeout(now unit.Time, lost int) {
 	s.timer.Timeouts++
 	s.lostTotal += int64(lost)
 	s.enterState(now, cc.Timeout, cc.Loss{Kind: cc.RetransmissionTimeout, Lost: lost, Again: s.control.State != cc.Open})
 }
 
-// declareLostBefore declares packets lost that were sent before the deadline and are not acknowledged. why is the flag
-// of the reason. It returns the number of packets newly lost. Go-back-N goes back to the first unacknowledged packet if
-// that is such a packet, and counts one.
+// declareLostBefore declares packets lost that were last sent before the deadline and are not acknowledged, resent ones
+// as well. why is the flag of the reason. It returns the number of packets newly lost. Go-back-N goes back to the first
+// unacknowledged packet if that is such a packet, and counts one.
 func (r *recovery) declareLostBefore(deadline unit.Time, why uint16) (lost int) {
 	if !r.repeats {
 		if r.next == r.una || r.packetState(r.una).sentAt >= deadline {
@@ -119,7 +122,7 @@ func (r *recovery) lossProbe(k int) *transport.LossTimer {
 }
 
 // number24 returns the sequence number of probe number of a LossTimer on path k, which identifies its answer, and
-// stores it. It is beyond all packets that can be in flight.
+// stores it as the path's latest one. It is beyond all packets that can be in flight.
 func (r *recovery) number24(number int64, k int) int64 {
 	const numbers = 1 << 14
 	n := (r.una + 2*maxOutstanding + number%numbers*maxPaths + int64(k)) & packet.PSNMask
@@ -132,7 +135,7 @@ func (r *recovery) number24(number int64, k int) int64 {
 }
 
 // receiveProbeReply handles p, the answer to a probe. It reports whether the probe was the latest one of the LossTimer.
-// Then packets sent before the probe have arrived or are lost.
+// Then packets sent before the probe have arrived or are lost; p may be handled as an ACK, and changes.
 func (s *Sender) receiveProbeReply(now unit.Time, p *packet.Packet) bool {
 	l, number := &s.loss, s.probeSeq
 	if s.paths != nil {

@@ -100,7 +100,8 @@ func (r *recovery) confirmLoss(n int64, x *sent) int {
 	return lost
 }
 
-// uncountLost removes packet x from the counts of lost packets: it is resent, or has arrived.
+// uncountLost removes packet x, which must be declared lost, from the counts of lost packets: it is resent, or has
+// arrived.
 func (r *recovery) uncountLost(x *sent) {
 	r.goneOut--
 	if x.flags&nacked != 0 {

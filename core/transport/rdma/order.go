@@ -147,7 +147,7 @@ func (r *recovery) findOverdue(now unit.Time) (lost int) {
 	return lost
 }
 
-// findOverdueOn is findOverdue for path k.
+// findOverdueOn is findOverdue for path k. It sets the time of the path's next check.
 func (r *recovery) findOverdueOn(now unit.Time, k int) (lost int) {
 	o := &r.orders[k]
 	for o.due = unit.Never; o.First < o.Last; o.RemoveOldest() {

@@ -107,7 +107,7 @@ func (x *paths) OnLoss(now unit.Time, l cc.Loss) {
 	}
 }
 
-// OnTimer calls the controllers with timers that have expired.
+// OnTimer calls the controllers of paths with timers that have expired.
 func (x *paths) OnTimer(now unit.Time) {
 	x.allChanged = true
 	for k := range x.each {
@@ -134,7 +134,8 @@ func (x *paths) Decision() cc.Decision {
 	return x.sum
 }
 
-// readDecision reads the decision of path p, and updates the sums.
+// readDecision reads the decision of path p, and updates the sums. A new rate moves the path's pending send, unless
+// keepsPending.
 func (x *paths) readDecision(p *path) {
 	old := p.decision
 	d := p.control.Decision()
@@ -247,7 +248,7 @@ func (r *recovery) probePath(now unit.Time) (k int) {
 }
 
 // giveUpSilentPaths gives up the paths without an answer for a timeout. Packets in flight on them are declared lost and
-// resent elsewhere, and a probe is sent at once.
+// resent elsewhere, and a probe is sent at once. The controller of such a path is notified of a timeout.
 func (s *Sender) giveUpSilentPaths(now unit.Time) {
 	x, repeated := s.paths, false
 	for k := range x.each {

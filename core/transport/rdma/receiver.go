@@ -112,7 +112,8 @@ func (r *Receiver) NextSend() unit.Time {
 // Replies reports whether a NIC delays replies, or one acknowledges several packets (transport.Replier).
 func (r *Receiver) Replies() bool { return r.nic != nil || r.config.ackEvery > 1 }
 
-// Emit fills p with the oldest reply.
+// Emit fills p with the oldest reply; there must be one. Without a NIC's delays, it also gives p the feedback of its
+// path.
 func (r *Receiver) Emit(_ unit.Time, p *packet.Packet) {
 	if r.nic != nil {
 		m := r.nic.TakeAnswer()
@@ -238,9 +239,9 @@ func (r *Receiver) writeReply(p *packet.Packet, x reply, messages uint32) {
 	r.tele.WriteCode(p)
 }
 
-// Receive handles a data packet or probe p. It makes the first of its answers of p in place: a CNP, which without
-// delays must not follow the ACK of its packet, then an ACK of earlier packets with another mark (RFC 8257 §3.2), then
-// its own. Others wait for the NIC.
+// Receive handles a data packet or probe p. It returns true if p has become the first of the answers. A CNP is first,
+// which without delays must not follow the ACK of its packet. Then there may be an ACK of earlier packets with another
+// mark (RFC 8257 §3.2), and then p's own. Others wait for the NIC.
 func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	c := &r.counters
 	c.ReceivedPackets++
@@ -325,7 +326,8 @@ func (r *Receiver) matchFlow(p *packet.Packet) bool {
 	return true
 }
 
-// handleData accepts packet n, and returns the reply to send at once, if any. trimmed: its payload was cut off.
+// handleData counts packet n, p, as arrived unless trimmed, its payload cut off, or refused. It returns the reply to
+// send at once, if any, or lets an ACK wait for more packets.
 func (r *Receiver) handleData(now unit.Time, n int64, trimmed bool, p *packet.Packet) (reply, bool) {
 	c := &r.counters
 	switch {

@@ -180,7 +180,8 @@ func (s *Sender) planNext(now unit.Time) {
 // NextSend returns when Emit has a packet to send.
 func (s *Sender) NextSend() unit.Time { return min(s.planAt, s.probe) }
 
-// Emit fills p with the planned packet or a probe.
+// Emit fills p with a probe that is due, or else the planned packet. It notifies the controller (OnSend), records the
+// transmission, and plans the next one. Without a planned packet p stays as it is.
 func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	if s.probe <= now {
 		s.emitProbe(now, p)
@@ -259,8 +260,8 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 const asksInWindow = 8
 
 // ackRequestFlag returns the flags of data of bytes bytes: packet.NoAckRequest, or 0 to ask for an acknowledgement
-// (BTH's AckReq) when an eighth of a window was sent since the latest request. So a window smaller than ack_every never
-// stalls.
+// (BTH's AckReq) when an eighth of a window was sent since the latest request. It counts the bytes. So a window smaller
+// than ack_every never stalls.
 func (s *Sender) ackRequestFlag(bytes int64) uint8 {
 	since, window := &s.sinceAsked, int64(s.control.Decision.Window)
 	if s.paths != nil {
@@ -326,7 +327,7 @@ func (s *Sender) emitProbe(now unit.Time, p *packet.Packet) {
 	s.planNext(now)
 }
 
-// setPath gives p the source port and hash of path k.
+// setPath gives p the source port and hash of path k, if the flow has several paths.
 func (r *recovery) setPath(p *packet.Packet, k int) {
 	if r.paths != nil {
 		p.SrcPort, p.Hash = r.paths.each[k].port, r.paths.each[k].hash
@@ -334,7 +335,8 @@ func (r *recovery) setPath(p *packet.Packet, k int) {
 }
 
 // Receive handles an ACK, a NACK, a notice or the answer to a probe. A packet has no effect if it is not of this flow,
-// not sealed as required, acknowledges packets that were never sent, or reports no change.
+// not sealed as required, acknowledges packets that were never sent, or reports no change. The result is always false,
+// since p becomes no answer.
 func (s *Sender) Receive(now unit.Time, p *packet.Packet) bool {
 	s.counters.ReceivedPackets++
 	if (p.Kind == packet.Nack || p.Kind == packet.Notice) && p.IsNotification() {
@@ -377,7 +379,8 @@ func (s *Sender) selectPath(k int) {
 	s.requester.SelectPath(k)
 }
 
-// handleProbeReply handles the answer to a probe: telemetry without a delivery.
+// handleProbeReply handles the answer to a probe: a LossTimer's proves losses; any other has telemetry without a
+// delivery, which goes to the controller (OnAck).
 func (s *Sender) handleProbeReply(now unit.Time, p *packet.Packet) {
 	if s.loss.Enabled && s.receiveProbeReply(now, p) {
 		return
@@ -412,7 +415,8 @@ func (s *Sender) NextTimer() unit.Time {
 	return at
 }
 
-// Advance runs the timers that have expired.
+// Advance runs the timers that have expired: the controller's, those of reordering, and retransmission. It then plans
+// the next packet.
 func (s *Sender) Advance(now unit.Time) {
 	s.control.RunTimer(now)
 	if s.orders != nil {

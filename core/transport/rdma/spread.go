@@ -70,7 +70,8 @@ func newWaits(limit, rtt unit.Time, window int64) *waits {
 	return &waits{proof: provenRun, patience: min(limit, firstPatience*max(rtt, 1)), enough: experience * window}
 }
 
-// recordLateness records the lateness of a packet of bytes bytes. Earlier samples decay within 64 first windows.
+// recordLateness records the lateness of a packet of so many bytes, where rtt is the shortest round trip. Once enough
+// bytes have arrived, the largest lateness decays, and patience moves towards minPatience·rtt.
 func (w *waits) recordLateness(late unit.Time, bytes int64, rtt unit.Time) {
 	w.late = max(w.late, late)
 	if w.known += bytes; w.known < w.enough {
@@ -90,7 +91,7 @@ func (w *waits) recordLateness(late unit.Time, bytes int64, rtt unit.Time) {
 func (w *waits) trustsOrder(rtt unit.Time) bool { return w.patience < rtt }
 
 // limitPatience returns the patience of a flow with round trip rtt, at most limit. overdue is the time after which its
-// packets are overdue.
+// packets are overdue. It changes no state.
 func (w *waits) limitPatience(rtt, overdue, limit unit.Time) unit.Time {
 	if w.trustsOrder(rtt) {
 		return min(overdue, limit)
@@ -144,7 +145,7 @@ func (w *waits) recordAnswered(n int64) bool {
 	return false
 }
 
-// removeCopy removes a waiting copy of packet n.
+// removeCopy removes the first waiting copy of packet n, if there is one.
 func (w *waits) removeCopy(n int64) {
 	for k := range w.waitingCopies {
 		if w.waitingCopies[k].n == n {
@@ -180,7 +181,8 @@ func (r *recovery) measureLateness(now unit.Time, x *sent, bytes int64) {
 	r.waits.recordLateness(late, bytes, r.shortestRTT())
 }
 
-// findOverdueWaiting is findOverdue for paths of different rates.
+// findOverdueWaiting is findOverdue for paths of different rates: an overdue packet is lost only after the patience,
+// unless a run of later arrivals proves the loss. It sets the time of the next check.
 func (r *recovery) findOverdueWaiting(now unit.Time) (lost int) {
 	o, w := &r.orders[0], r.waits
 	if w.confirmExpired(now); w.scan < o.First {

@@ -55,7 +55,8 @@ func (c *Config) bindTimeout(p *scheme.Params) {
 	})
 }
 
-// shortestRTO returns the shortest retransmission timeout, or wait before a probe.
+// shortestRTO returns the shortest retransmission timeout, or wait before a probe: RTOMin, or MinProbeWait if that is
+// 0.
 func (c *Config) shortestRTO() unit.Time {
 	if c.RTOMin == 0 {
 		return transport.MinProbeWait

@@ -44,7 +44,8 @@ type event struct {
 	rateSample
 }
 
-// handleAck handles an acknowledgement (tcp_ack). seq, ack and window are extended and scaled; stamped: p has time
+// handleAck handles an acknowledgement (tcp_ack): it updates the window of the peer, the segments, recovery and the
+// timer, and calls the controller's OnAck. seq and ack are extended, and window is in bytes; stamped: p has time
 // stamps.
 func (s *Sender) handleAck(now unit.Time, p *packet.Packet, seq, ack, window int64, stamped bool) {
 	t := &p.TCP
@@ -123,7 +124,7 @@ func (s *Sender) handleAck(now unit.Time, p *packet.Packet, seq, ack, window int
 	}
 }
 
-// receiveProbeReply ends the probes of a closed window if the window has opened (tcp_ack_probe).
+// receiveProbeReply ends the probes of a closed window if the window has opened (tcp_ack_probe), and stops their timer.
 func (s *Sender) receiveProbeReply(now unit.Time) {
 	if s.timer.kind == persist && s.una+s.peer.window >= s.next+min(s.mss, s.app.end-s.next) {
 		s.rto.backoff = 0
@@ -174,7 +175,7 @@ type cleaned struct {
 	reorder     int64 // lowest sequence number that was never resent
 }
 
-// cleanSegment drops the first segment, g, which is acknowledged.
+// cleanSegment drops the first segment, g, which is acknowledged, and adds its effects to e and c.
 func (s *Sender) cleanSegment(now unit.Time, t *packet.Segment, e *event, g *segment, c *cleaned, stamped bool) {
 	if g.flags&everSent != 0 {
 		if g.flags&resent != 0 {
@@ -217,8 +218,8 @@ func (s *Sender) cleanSegment(now unit.Time, t *packet.Segment, e *event, g *seg
 	}
 }
 
-// sampleRTT updates the RTT estimates (tcp_ack_update_rtt). It returns the RTT of the first segment that SACK has
-// delivered; −1: SACK delivered no segment.
+// sampleRTT updates the RTT estimates and the RTO, and sets e.rtt, from the segments in c and SACKs in e
+// (tcp_ack_update_rtt). It returns the RTT of the first segment that SACK has delivered; −1: SACK delivered no segment.
 func (s *Sender) sampleRTT(now unit.Time, t *packet.Segment, e *event, c *cleaned, priorSacked int,
 	stamped bool) (sackRTT unit.Time) {
 	seqRTT, ccRTT, sackRTT := unit.Time(-1), unit.Time(-1), unit.Time(-1)

@@ -263,8 +263,8 @@ func newHeader(f *transport.Flow, c *Config, back bool) header {
 	return h
 }
 
-// fillHeaders writes a segment's headers except for sequence and acknowledgement numbers. p has its TCP part and
-// extensions already.
+// fillHeaders writes a segment's headers except for addresses, flow, and sequence and acknowledgement numbers. p has
+// its TCP part and extensions already. payload is in bytes, and ecn is the ECN field.
 func (h *header) fillHeaders(p *packet.Packet, payload int32, ecn uint8) {
 	p.Kind = packet.Ack
 	if payload > 0 {

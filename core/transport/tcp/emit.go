@@ -6,7 +6,8 @@ import (
 	"weir/core/unit"
 )
 
-// Emit fills p with the planned segment, or a probe for telemetry.
+// Emit fills p with the planned segment, or a probe for telemetry that is due. It records the segment and plans the
+// next one.
 func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	t := &p.TCP
 	if s.probeAt() <= now { // draft-miao §6.1, guideline 4; without data, since TCP has no other probe
@@ -63,7 +64,8 @@ func (s *Sender) ecnOf(control bool) uint8 {
 	return packet.NotECT
 }
 
-// fillAck fills p with a pure ACK.
+// fillAck fills p, with an empty p.TCP, with a pure ACK of the peer's data at the sequence number next. It changes no
+// state.
 func (s *Sender) fillAck(now unit.Time, p *packet.Packet) {
 	p.Seq, p.Ack = s.next, s.peer.next
 	p.TCP.Flags, p.TCP.Window = packet.ACK, 65535>>s.scale
@@ -71,7 +73,8 @@ func (s *Sender) fillAck(now unit.Time, p *packet.Packet) {
 	s.fillHeaders(p, 0, s.ecnOf(true))
 }
 
-// sendNew fills p with the next new segment, and records it.
+// sendNew fills p with the next new segment, and records it. After an idle time the window first becomes smaller. It
+// notifies the controller (OnSend), and sets the timer.
 func (s *Sender) sendNew(now unit.Time, p *packet.Packet) {
 	// tcp_slow_start_after_idle_check
 	if !s.ownRecovery && s.queue.len() == 0 && now-s.control.Pacer.LastSend > s.rto.value {
@@ -147,7 +150,8 @@ func (s *Sender) sendNew(now unit.Time, p *packet.Packet) {
 // (tcp_cleanup_rbuf).
 func (s *Sender) requestsAck() bool { return s.counters.NacksTaken > 0 && s.cwnd() == 1 }
 
-// emitResent fills p with the planned segment that was sent before, and records it.
+// emitResent fills p with the planned segment that was sent before, and records it. It notifies the controller
+// (OnSend), and sets the timer.
 func (s *Sender) emitResent(now unit.Time, p *packet.Packet) {
 	n := s.plan.segment
 	g := s.queue.at(n)

@@ -75,7 +75,8 @@ func (r *rack) updateSteps(sampled, delivered int64) {
 // undone makes the window stay wide for longer: a reduction was wrong.
 func (r *rack) undone() { r.persist = min(persistRounds, r.persist+1) }
 
-// recovered ends a recovery without an undo.
+// recovered counts a recovery that has ended without an undo. After persistRounds of them a widened window returns to
+// its first width.
 func (r *rack) recovered() {
 	if r.persist > 0 {
 		r.persist--

@@ -15,7 +15,8 @@ type rateSample struct {
 	resent     bool
 }
 
-// delivered takes segment g for the sample if it was sent last (tcp_rate_skb_delivered).
+// delivered makes segment g the sample if it was sent last of those delivered, and sets d.FirstSent
+// (tcp_rate_skb_delivered). A transmission counts once: it clears the flag rated of g.
 func (r *rateSample) delivered(d *transport.Deliveries, g *segment) {
 	if g.flags&rated == 0 {
 		return

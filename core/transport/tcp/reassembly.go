@@ -5,7 +5,8 @@ import (
 	"weir/core/unit"
 )
 
-// holdSegment stores a segment that is out of order (tcp_data_queue_ofo); false: all of it had arrived before.
+// holdSegment stores a segment that is out of order (tcp_data_queue_ofo); it merges the range with others, and records
+// what had arrived before for DSACK. It returns false if all of it had arrived before.
 func (r *Receiver) holdSegment(now unit.Time, p *packet.Packet, seq, end int64) bool {
 	i := 0
 	for i < len(r.ranges) && r.ranges[i].right < seq {
@@ -74,7 +75,8 @@ func (r *Receiver) deliverData(now unit.Time, p *packet.Packet, end int64) {
 	r.adjustBuffer(now)
 }
 
-// recordDuplicate records a range for DSACK (tcp_dsack_set, tcp_dsack_extend).
+// recordDuplicate records a range for DSACK (tcp_dsack_set, tcp_dsack_extend): it extends the recorded one if they
+// touch, and otherwise replaces it.
 func (r *Receiver) recordDuplicate(left, right int64) {
 	if d := &r.duplicate; d.right != 0 && left <= d.right && d.left <= right {
 		d.left, d.right = min(d.left, left), max(d.right, right)

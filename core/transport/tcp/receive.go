@@ -5,7 +5,8 @@ import (
 	"weir/core/unit"
 )
 
-// Receive handles a segment of the peer, or a NACK of the network (tcp_rcv_established, tcp_ack).
+// Receive handles a segment of the peer, or a NACK of the network (tcp_rcv_established, tcp_ack). It returns true if p
+// has become an ACK to the peer.
 func (s *Sender) Receive(now unit.Time, p *packet.Packet) bool {
 	if p.IsNotification() {
 		s.receiveNack(now, p)
@@ -75,7 +76,7 @@ func (s *Sender) challengeAck(now unit.Time, p *packet.Packet) bool {
 	return true
 }
 
-// turnIntoAck turns p into a pure ACK to the peer.
+// turnIntoAck turns p into a pure ACK to the peer, and swaps its addresses for that. It changes no state of s.
 func (s *Sender) turnIntoAck(now unit.Time, p *packet.Packet) {
 	p.Src, p.Dst = s.flow.Src, s.flow.Dst
 	p.Data = nil
@@ -84,7 +85,7 @@ func (s *Sender) turnIntoAck(now unit.Time, p *packet.Packet) {
 }
 
 // handleSYNACK handles a segment before the connection is established. A valid SYN-ACK establishes it, and p becomes
-// its ACK.
+// its ACK, which the result reports. A valid reset closes it.
 func (s *Sender) handleSYNACK(now unit.Time, p *packet.Packet) bool {
 	t := &p.TCP
 	if t.Flags&(packet.SYN|packet.ACK|packet.RST) != packet.SYN|packet.ACK || uint32(p.Ack) != uint32(s.initial+1) {

@@ -89,7 +89,7 @@ type announced struct {
 	space     int64
 }
 
-// newReceiver returns the receiver of flow f.
+// newReceiver returns the receiver of flow f, before the handshake. f must have a controller's scheme.
 func newReceiver(f transport.Flow, c Config) *Receiver {
 	r := &Receiver{header: newHeader(&f, &c, true), config: c, flow: f, dctcp: f.CC.ECN == cc.DCTCPMode,
 		mss:       int64(f.Payload),
@@ -133,7 +133,8 @@ func (r *Receiver) NextTimer() unit.Time {
 	return at
 }
 
-// Emit fills p with an ACK or the SYN-ACK.
+// Emit fills p with an ACK of all data in order or, before the connection is established, the SYN-ACK. No ACK is due
+// then.
 func (r *Receiver) Emit(now unit.Time, p *packet.Packet) {
 	r.due = false
 	if r.synReceived && !r.established {
@@ -169,7 +170,7 @@ func (r *Receiver) Advance(now unit.Time) {
 	}
 }
 
-// synAck fills p with the SYN-ACK.
+// synAck fills p, with an empty p.TCP, with the SYN-ACK, and stores the time for the first round trip.
 func (r *Receiver) synAck(now unit.Time, p *packet.Packet) {
 	p.Seq, p.Ack = r.initial, r.next
 	t := &p.TCP
@@ -193,7 +194,8 @@ func (r *Receiver) ecnOf() uint8 {
 	return packet.NotECT
 }
 
-// fillAck fills p with an ACK of all data before next, with SACK blocks and feedback.
+// fillAck fills p with an ACK of all data before next, with SACK blocks and feedback. It ends the waits of delayed and
+// compressed ACKs, and clears the range for DSACK. p.TCP must be empty.
 func (r *Receiver) fillAck(now unit.Time, p *packet.Packet, next int64) {
 	t := &p.TCP
 	p.Seq, p.Ack = r.initial+1, next
@@ -229,7 +231,7 @@ func (r *Receiver) turnIntoAck(now unit.Time, p *packet.Packet, next int64) bool
 	return true
 }
 
-// turnBack empties p and sets its addresses for the way back.
+// turnBack removes p's frame and TCP part and sets its addresses for the way back.
 func (r *Receiver) turnBack(p *packet.Packet) {
 	p.Src, p.Dst = r.flow.Dst, r.flow.Src
 	p.Data = nil
@@ -335,7 +337,7 @@ func (r *Receiver) answerSYN(now unit.Time, p *packet.Packet) bool {
 }
 
 // refuseSegment answers a segment that is not acceptable (tcp_send_dupack): with DSACK if it has data, else at most
-// twice a second.
+// twice a second. It reports whether p became the ACK.
 func (r *Receiver) refuseSegment(now unit.Time, p *packet.Packet, seq, end int64) bool {
 	if p.Payload == 0 {
 		if r.answered && now-r.lastAnswer < unit.Second/2 {

@@ -7,8 +7,8 @@ import (
 	"weir/core/unit"
 )
 
-// selectWindow returns the window to announce: the free memory of the buffer, up to the slow-start threshold of the
-// window. An announced window never shrinks (tcp_select_window, RFC 9293 §3.8.6).
+// selectWindow returns the window to announce in bytes, and stores it as announced: the free memory of the buffer, up
+// to the slow-start threshold of the window. An announced window never shrinks (tcp_select_window, RFC 9293 §3.8.6).
 func (r *Receiver) selectWindow() int64 {
 	free := max(min(r.clamp-r.held, r.threshold), 0)
 	r.window = max(r.wholeUnits(free), r.wholeUnits(r.windowEnd-r.next)) // a part of a unit stays announced as well

@@ -33,7 +33,8 @@ func (r *recovery) isReducing() bool {
 	return r.state == cc.Reduced || r.state == cc.Recovery && !r.quiet
 }
 
-// handleAlert is the state machine of recovery (tcp_fastretrans_alert).
+// handleAlert is the state machine of recovery after an ACK with effects e (tcp_fastretrans_alert). It ends states
+// whose data is acknowledged, undoes spurious reductions, finds losses, and enters Recovery or Reduced.
 func (s *Sender) handleAlert(now unit.Time, p *packet.Packet, e *event, deliveredBefore int64) {
 	t := &p.TCP
 	if e.flags&echoed != 0 {
@@ -172,7 +173,8 @@ func (s *Sender) enterRecovery(now unit.Time, e *event) {
 	s.setState(now, cc.Recovery)
 }
 
-// startReduction starts PRR and notifies the controller of l (tcp_init_cwnd_reduction).
+// startReduction starts PRR and notifies the controller of l (tcp_init_cwnd_reduction). It ends a tail loss probe, and
+// with ECN requests CWR.
 func (s *Sender) startReduction(now unit.Time, l cc.Loss) {
 	s.highSeq = s.next
 	s.tlp.clear()
@@ -185,7 +187,8 @@ func (s *Sender) startReduction(now unit.Time, l cc.Loss) {
 	}
 }
 
-// endReduction ends PRR: then the window is the controller's (tcp_end_cwnd_reduction).
+// endReduction ends PRR: then the window is the controller's (tcp_end_cwnd_reduction). The measurement of the window's
+// use restarts.
 func (s *Sender) endReduction() {
 	s.prr.end()
 	s.usage.used = 0
@@ -197,7 +200,9 @@ func (s *Sender) reorderingWindow() unit.Time {
 	return s.rack.window(s.rtt.min.get(), s.rtt.smoothed(), s.sackedOut, s.state >= cc.Recovery)
 }
 
-// identifyLosses finds losses with RACK after a delivery (tcp_identify_packet_loss).
+// identifyLosses marks segments lost with RACK if a segment was delivered since the last call
+// (tcp_identify_packet_loss). It sets the reordering timer for those that may be lost later, and flags a lost
+// retransmission in e.
 func (s *Sender) identifyLosses(now unit.Time, e *event) {
 	if !s.rack.advanced {
 		return
@@ -213,7 +218,8 @@ func (s *Sender) identifyLosses(now unit.Time, e *event) {
 	}
 }
 
-// reorderingTimeout finds losses with RACK when its timer expires (tcp_rack_reo_timeout).
+// reorderingTimeout marks segments lost with RACK when its timer expires, enters Recovery if there are any, and sets
+// the timer again (tcp_rack_reo_timeout).
 func (s *Sender) reorderingTimeout(now unit.Time) {
 	inFlight := s.inFlight()
 	s.detectLoss(&s.rack, now, s.reorderingWindow())

@@ -32,8 +32,8 @@ func (r *rto) expire() {
 	r.double()
 }
 
-// exhausted reports whether the connection is to be given up (RFC 9293 §3.8.3, tcp_retries2). A peer with a window of 0
-// does not exhaust it as long as it answers.
+// exhausted reports whether the connection is to be given up (RFC 9293 §3.8.3, tcp_retries2). A peer with a closed
+// window does not exhaust it as long as it answers: then retries becomes 1.
 func (r *rto) exhausted(closedWindow bool) bool {
 	if closedWindow && r.retries > 0 {
 		r.retries = 1
@@ -41,7 +41,7 @@ func (r *rto) exhausted(closedWindow bool) bool {
 	return r.retries >= maxRetries
 }
 
-// repeatSYN handles the expiry for a SYN or SYN-ACK, and reports whether to resend it.
+// repeatSYN handles the expiry for a SYN or SYN-ACK, and reports whether to resend it, with a doubled timeout.
 func (r *rto) repeatSYN() bool {
 	if r.retries++; r.retries > synRetries {
 		return false

@@ -13,8 +13,8 @@ type rttEstimator struct {
 // smoothed returns SRTT; 0: no sample yet.
 func (r *rttEstimator) smoothed() unit.Time { return r.srtt / 8 }
 
-// sample adds an RTT sample. The deviation adds at least minDeviation to the timeout. una and next delimit the round
-// trip.
+// sample adds an RTT sample. The deviation adds at least minDeviation to the timeout. una and next, sequence numbers,
+// delimit the round trip in which the max deviation counts.
 func (r *rttEstimator) sample(rtt unit.Time, una, next int64, minDeviation unit.Time) {
 	m := max(rtt, 1)
 	if r.srtt == 0 { // §2.2
@@ -60,7 +60,7 @@ type windowedMin [3]struct {
 // get returns the minimum; 0: no sample.
 func (m *windowedMin) get() unit.Time { return m[0].value }
 
-// update adds a value at now, and removes samples older than window.
+// update adds a value at now, above 0, and removes samples older than window.
 func (m *windowedMin) update(window, now, value unit.Time) {
 	s := m[0]
 	s.at, s.value = now, value

@@ -14,7 +14,7 @@ func (s *Sender) highestSacked() int64 {
 	return s.sackedEnd
 }
 
-// tagSACK marks the segments that the blocks report (RFC 2018 §5), and finds DSACKs (RFC 2883)
+// tagSACK marks the segments that the blocks report (RFC 2018 §5), finds DSACKs (RFC 2883), and adds the effects to e
 // (tcp_sacktag_write_queue).
 func (s *Sender) tagSACK(now unit.Time, t *packet.Segment, ack int64, e *event) {
 	if s.sackedOut == 0 {
@@ -82,7 +82,8 @@ func (s *Sender) countDSACK(b span, e *event) bool {
 	return true
 }
 
-// tagDuplicate handles a duplicate of segments that are still in the queue.
+// tagDuplicate handles a DSACK's range b of segments that are still in the queue. Those that were resent count as
+// duplicates, and no longer as resent in flight.
 func (s *Sender) tagDuplicate(b span, e *event) {
 	for n := s.queue.find(b.left, s.mss); n != s.queue.end; n++ {
 		g := s.queue.at(n)
@@ -136,7 +137,8 @@ func max32(a, b, first uint32) uint32 {
 	return b
 }
 
-// markSacked marks segment n, g, as delivered by SACK (tcp_sacktag_one).
+// markSacked marks segment n, g, as delivered by SACK (tcp_sacktag_one). It updates RACK and the counts, and adds the
+// effects to e.
 func (s *Sender) markSacked(now unit.Time, n uint32, g *segment, e *event) {
 	s.rack.deliver(now, g.sent, g.end, g.flags&everSent != 0, s.rtt.min.get())
 	if g.flags&resent != 0 {

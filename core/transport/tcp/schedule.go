@@ -128,8 +128,9 @@ func (s *Sender) scheduleNew(now, ready unit.Time, left, open int64, room int, f
 	return false
 }
 
-// burstBytes returns the size of the next burst; 0 if no segment may be sent now. It is what window and data allow up
-// to the goal of tcp_tso_autosize, and 0 where waiting for the next ACK makes a larger burst (tcp_tso_should_defer).
+// burstBytes returns the size of the next burst in bytes of payload; 0 if no segment may be sent now. It is what window
+// and data allow up to the goal of tcp_tso_autosize, and 0 where waiting for the next ACK makes a larger burst
+// (tcp_tso_should_defer).
 func (s *Sender) burstBytes(now unit.Time, left, open int64, room int) int64 {
 	switch {
 	case s.tlp.sendNew && min(left, s.mss) <= open:

@@ -68,7 +68,7 @@ func (b *scoreboard) anyResent() bool {
 }
 
 // detectLoss marks segments that RACK declares lost (RFC 8985 §6.2 step 5, tcp_rack_detect_loss). It returns the time
-// until further ones would be lost; 0: no segment is waiting.
+// after which all others that were sent before the latest delivered one would be lost; 0: there are none.
 func (b *scoreboard) detectLoss(r *rack, now, window unit.Time) (wait unit.Time) {
 	for slot := b.queue.head; slot != none; {
 		g := &b.queue.ring[slot]
@@ -90,7 +90,8 @@ func (b *scoreboard) detectLoss(r *rack, now, window unit.Time) (wait unit.Time)
 	return wait
 }
 
-// unmarkLosses withdraws all losses except those that NACKs have reported (tcp_undo_cwnd_reduction).
+// unmarkLosses withdraws all losses except those that NACKs have reported (tcp_undo_cwnd_reduction). Their segments
+// count as in flight again.
 func (b *scoreboard) unmarkLosses() {
 	for n := b.queue.first; n != b.queue.end; n++ {
 		g := b.queue.at(n)

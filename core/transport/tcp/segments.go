@@ -55,7 +55,7 @@ func (q *segments) number(slot int32) uint32 {
 	return q.first + (uint32(slot)-q.first)&uint32(len(q.ring)-1)
 }
 
-// push adds a segment after the last, and returns it with its number.
+// push adds a segment after the last, and returns it with its number, valid until the next push.
 func (q *segments) push() (n uint32, s *segment) {
 	if q.len() == len(q.ring) {
 		q.grow()
@@ -67,7 +67,7 @@ func (q *segments) push() (n uint32, s *segment) {
 	return n, s
 }
 
-// grow doubles the ring.
+// grow doubles the ring. Segments keep their numbers, but pointers to them become invalid.
 func (q *segments) grow() {
 	ring := make([]segment, 2*len(q.ring))
 	slot := func(old int32) int32 {
@@ -86,6 +86,7 @@ func (q *segments) grow() {
 }
 
 // find returns the number of the segment that holds seq; end if seq is after all segments, first if it is before all.
+// mss, the usual size of a segment, is a hint.
 func (q *segments) find(seq int64, mss int64) uint32 {
 	n := uint32(q.len())
 	if n == 0 || seq <= q.at(q.first).seq {
@@ -123,7 +124,7 @@ func (q *segments) append(n uint32) {
 	q.tail = slot
 }
 
-// remove takes segment n out of the list by time.
+// remove takes segment n out of the list by time, if it is there. It stays in the ring.
 func (q *segments) remove(n uint32) {
 	s := q.at(n)
 	if !s.listed {

@@ -90,7 +90,8 @@ type peer struct {
 	lastAnswer unit.Time // to an unacceptable segment of the peer
 }
 
-// newSender returns the sender of flow f with a controller.
+// newSender returns the sender of flow f with a controller. Its SYN is planned for the flow's start, unless the flow
+// stops by then.
 func newSender(f transport.Flow, c Config, control cc.Controller) *Sender {
 	if f.Stop == 0 {
 		f.Stop = unit.Never
@@ -182,7 +183,7 @@ func (s *Sender) changeState(now unit.Time, l cc.Loss) {
 	s.control.ReportLoss(now, l)
 }
 
-// closeConnection ends the connection: no segment is sent any more.
+// closeConnection ends the connection: no segment is sent any more, and no timer runs.
 func (s *Sender) closeConnection() {
 	s.phase = closed
 	s.setTimer(noTimer, unit.Never)

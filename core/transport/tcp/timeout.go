@@ -79,7 +79,8 @@ func (s *Sender) handleTimeout(now unit.Time) {
 	s.setTimer(retransmission, now+s.rto.value)
 }
 
-// inTimeout handles an ACK after a timeout, with F-RTO (tcp_process_loss; RFC 5682 §3.1, the SACK-enhanced version).
+// inTimeout handles an ACK with effects e in the state Timeout, by F-RTO; it may undo the timeout, end the state or
+// request new data (tcp_process_loss; RFC 5682 §3.1, the SACK-enhanced version).
 func (s *Sender) inTimeout(now unit.Time, t *packet.Segment, e *event) {
 	recovered := s.una >= s.highSeq
 	if e.flags&advanced != 0 && s.undoTimeout(now, t, false) {

@@ -37,7 +37,8 @@ func (s *Sender) rearmTimer(now unit.Time) {
 	s.setTimer(retransmission, at)
 }
 
-// Advance runs the timers that have expired.
+// Advance runs the controller's timer and the sender's, if they have expired, and plans the next segment. After the
+// last SYN without an answer it closes the connection.
 func (s *Sender) Advance(now unit.Time) {
 	s.control.RunTimer(now)
 	if s.timer.at > now {
@@ -74,8 +75,8 @@ func (s *Sender) Advance(now unit.Time) {
 	s.planNext(now)
 }
 
-// windowProbe sends into a small window the data that fits. For a closed window it plans a segment without data, out of
-// sequence so that it is answered (tcp_write_wakeup).
+// windowProbe lets planNext send into a small window the data that fits. For a closed window it requests a segment
+// without data, out of sequence so that it is answered (tcp_write_wakeup).
 func (s *Sender) windowProbe(now unit.Time) {
 	end, _ := s.app.writtenEnd(now, s.next, s.mss)
 	left := min(end-s.next, s.mss)

@@ -39,8 +39,8 @@ func (p *tlp) timeout(e *rttEstimator, segments int, minRTO unit.Time) unit.Time
 	return e.srtt/4 + probeSlack
 }
 
-// handleAck handles an ACK while a probe is outstanding (RFC 8985 §7.4.2, tcp_process_tlp_ack). It returns true if the
-// probe has repaired a loss, so that a reduction is due.
+// handleAck handles an ACK while a probe is outstanding (RFC 8985 §7.4.2, tcp_process_tlp_ack). The probe ends when its
+// fate is known. It returns true if the probe has repaired a loss, so that a reduction is due. flags are the event's.
 func (p *tlp) handleAck(ack int64, flags uint16) (repaired bool) {
 	if ack < p.end {
 		return false
@@ -89,7 +89,8 @@ func (s *Sender) makeProbeDue(now unit.Time) {
 	s.rearmTimer(now)
 }
 
-// tlpAcked reduces if the probe has repaired a loss (RFC 8985 §7.4.2).
+// tlpAcked handles an ACK while a probe is outstanding. If the probe has repaired a loss, it notifies the controller of
+// a reduction, which ends at once (RFC 8985 §7.4.2).
 func (s *Sender) tlpAcked(now unit.Time, ack int64, e *event) {
 	if s.tlp.handleAck(ack, e.flags) && s.state < cc.Reduced {
 		s.startReduction(now, cc.Loss{Kind: cc.FastRecovery})

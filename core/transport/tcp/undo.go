@@ -31,7 +31,8 @@ func (u *undo) arm(una int64, resent int) {
 // retransmitted counts a retransmission.
 func (u *undo) retransmitted() { u.resent = max(u.resent, 0) + 1 }
 
-// duplicated records that DSACK reports n duplicates of data that ends at end.
+// duplicated subtracts n duplicates that a DSACK reports, of data that ends at end, from the retransmissions that may
+// be necessary. Data from before the recovery does not count.
 func (u *undo) duplicated(end int64, n int) {
 	if u.marker >= 0 && u.resent > 0 && end > u.marker {
 		u.resent = max(0, u.resent-n)
@@ -49,7 +50,7 @@ func (u *undo) precedes(t *packet.Segment) bool {
 	return t != nil && t.Present&packet.HasTimestamps != 0 && t.TSEcho != 0 && int32(t.TSEcho-u.stamp) < 0
 }
 
-// armUndo starts the undo state of a recovery (tcp_init_undo).
+// armUndo starts the undo state of a recovery that begins now, with the retransmissions in flight (tcp_init_undo).
 func (s *Sender) armUndo() {
 	resent := s.resentOut
 	if s.tlp.outstanding() && s.tlp.resent {
@@ -95,7 +96,7 @@ func (s *Sender) undoRecovery(now unit.Time, t *packet.Segment) {
 	s.setState(now, cc.Open) // a late DSACK may still undo
 }
 
-// undoDSACK undoes a reduction if all retransmissions were duplicates (RFC 3708), and reports whether
+// undoDSACK undoes a reduction if all retransmissions were duplicates (RFC 3708), and reports whether it did
 // (tcp_try_undo_dsack).
 func (s *Sender) undoDSACK(now unit.Time) bool {
 	if !s.undo.allSpurious() {

@@ -49,7 +49,7 @@ var promises = []promise{
 	{"determinism", nil, repeatable},
 }
 
-// Contract reports each promise that a transport breaks.
+// Contract reports each promise that transport k breaks as an error of t.
 func Contract(t T, k Transport) {
 	t.Helper()
 	for _, p := range promises {
@@ -122,6 +122,8 @@ func (*fixed) OnNotice(unit.Time, cc.Notice) {}
 func (*fixed) OnLoss(unit.Time, cc.Loss)     {}
 func (*fixed) OnTimer(unit.Time)             {}
 func (f *fixed) Decision() cc.Decision       { return f.decision }
+
+// OnAck counts an acknowledgement of packets by whether the window limits.
 func (f *fixed) OnAck(_ unit.Time, a *cc.Ack) {
 	if a.Packets == 0 {
 		return
@@ -133,6 +135,7 @@ func (f *fixed) OnAck(_ unit.Time, a *cc.Ack) {
 	}
 }
 
+// scheme returns a scheme whose flows all have f as controller.
 func (f *fixed) scheme() *cc.Scheme {
 	return &cc.Scheme{Scheme: scheme.Scheme{Name: "fixed"},
 		OwnRecovery: true, PerPath: true,

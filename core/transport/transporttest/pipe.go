@@ -102,7 +102,7 @@ const (
 	maxStepsPerPacket = 30
 )
 
-// newPipe makes a flow of size bytes on a path.
+// newPipe makes a flow of size bytes with transport k on a path. It fails if k cannot be configured or built.
 func newPipe(k Transport, path networkPath, size unit.Bytes) (*pipe, error) {
 	if path.NIC == 0 {
 		path.NIC = path.Rate
@@ -206,7 +206,7 @@ func nackOf(p *packet.Packet) *packet.Packet {
 	return &q
 }
 
-// next returns the time of the next event, at least Now.
+// next returns the time of the next event, at least Now; unit.Never − 1 or later without one.
 func (w *pipe) next() unit.Time {
 	at := min(w.Sender.NextTimer(), w.Receiver.NextTimer())
 	if t := w.Sender.NextSend(); t < unit.Never {

@@ -73,7 +73,8 @@ type capturedSender struct {
 	counters transport.Counters
 }
 
-// NextSend returns when the next datagram is due.
+// NextSend returns when the next datagram is due, by the script; unit.Never after the last one, or for one due at the
+// flow's stop or later.
 func (s *capturedSender) NextSend() unit.Time {
 	if s.next == len(s.script) {
 		return unit.Never
@@ -85,7 +86,7 @@ func (s *capturedSender) NextSend() unit.Time {
 	return at
 }
 
-// Emit fills p with the next datagram.
+// Emit fills p with the next datagram, which must exist, and counts it.
 func (s *capturedSender) Emit(now unit.Time, p *packet.Packet) {
 	payload := s.script[s.next].Payload
 	p.Kind, p.Seq, p.Payload = packet.Data, int64(s.next), payload

@@ -62,7 +62,7 @@ func (c *ControlledConfig) minTimeout() unit.Time {
 	return c.RTOMin
 }
 
-// describeTimer returns the timeout of the file, or the default.
+// describeTimer returns the timeout of the file, or without one the sender's probes, on path p.
 func (c *ControlledConfig) describeTimer(p *cc.Path) transport.Timer {
 	t := transport.Timer{Param: "rto_min", Timeout: c.minTimeout(), Probes: c.RTOMin == 0, Unproven: p.Reorders}
 	if t.Probes && t.Unproven {
@@ -74,7 +74,8 @@ func (c *ControlledConfig) describeTimer(p *cc.Path) transport.Timer {
 	return t
 }
 
-// reportDelay returns how long a report waits for more datagrams.
+// reportDelay returns how long a report waits for more datagrams: ReportDelay, or else the path's base round trip, or
+// else longestWait.
 func (c *ControlledConfig) reportDelay(p *cc.Path) unit.Time {
 	switch {
 	case c.ReportDelay > 0:
@@ -238,7 +239,7 @@ func (s *ControlledSender) Gauge() transport.Gauge {
 	return s.control.Gauge(unit.Bytes(s.inFlight()) * unit.Bytes(s.flow.Payload))
 }
 
-// payloadOf returns the payload of datagram n.
+// payloadOf returns the payload of datagram n in bytes: the flow's largest, except for the last datagram.
 func (s *ControlledSender) payloadOf(n int64) int32 {
 	if n == s.total-1 {
 		return int32(int64(s.flow.Size) - n*int64(s.flow.Payload))
@@ -291,7 +292,8 @@ func (s *ControlledSender) NextTimer() unit.Time {
 	return min(s.timerAt, s.control.Decision.NextTimer)
 }
 
-// Emit fills p with a datagram, or a probe: a datagram without payload (draft-miao §9.3).
+// Emit fills p with a datagram, or a probe that is due: a datagram without payload (draft-miao §9.3). It notifies the
+// controller of a datagram (OnSend), records it, and plans the next one.
 func (s *ControlledSender) Emit(now unit.Time, p *packet.Packet) {
 	p.Hash, p.SrcPort, p.DstPort = s.hash, s.flow.SrcPort, s.flow.DstPort
 	p.Kind, p.Proto, p.Version, p.TOS, p.HopLimit = packet.Data, packet.ProtoUDP, s.flow.Version, s.flow.TOS, 64
@@ -330,7 +332,8 @@ func (s *ControlledSender) Emit(now unit.Time, p *packet.Packet) {
 }
 
 // Receive handles a report or a NACK of a switch. A report without progress, or of datagrams that were never sent, has
-// no effect except for its telemetry.
+// no effect except for its telemetry. It calls the controller's OnAck, plans the next datagram, and always returns
+// false.
 func (s *ControlledSender) Receive(now unit.Time, p *packet.Packet) bool {
 	s.counters.ReceivedPackets++
 	b, ok := p.Extension(Report)
@@ -422,7 +425,8 @@ func (s *ControlledSender) countLoss(l cc.Loss) cc.Loss {
 	return l
 }
 
-// Advance makes a probe due, or writes off the datagrams that must be lost, when no report arrives.
+// Advance runs the controller's timer, makes a probe due, or writes off the datagrams that must be lost, when no report
+// arrives.
 func (s *ControlledSender) Advance(now unit.Time) {
 	s.control.RunTimer(now)
 	if s.timerAt > now {
@@ -483,7 +487,7 @@ func (r *ControlledReceiver) NextTimer() unit.Time {
 	return min(r.reportAt, r.tele.NextTimer())
 }
 
-// Advance makes a report due.
+// Advance makes a report due if one has waited long enough, or a timer of the controller's part requires it.
 func (r *ControlledReceiver) Advance(now unit.Time) {
 	if due := r.tele.RunTimer(now); due || now >= r.reportAt {
 		r.due, r.reportAt = true, unit.Never
@@ -493,7 +497,8 @@ func (r *ControlledReceiver) Advance(now unit.Time) {
 // Emit fills p with a report.
 func (r *ControlledReceiver) Emit(_ unit.Time, p *packet.Packet) { r.writeReport(p, r.sent) }
 
-// Receive counts a datagram, and turns it into a report in place if one is due.
+// Receive counts a datagram, and turns it into a report in place if one is due, which the result reports. A probe is
+// answered at once, and a duplicate never.
 func (r *ControlledReceiver) Receive(now unit.Time, p *packet.Packet) bool {
 	if p.Proto != packet.ProtoUDP || p.SrcPort != r.flow.SrcPort || p.DstPort != r.flow.DstPort || p.Seq < 0 {
 		return false
@@ -534,7 +539,7 @@ func (r *ControlledReceiver) Receive(now unit.Time, p *packet.Packet) bool {
 	return true
 }
 
-// writeReport turns p into a report about a datagram or probe that was sent at the time sent.
+// writeReport turns p, except its addresses, into a report about a datagram or probe that was sent at the time sent.
 func (r *ControlledReceiver) writeReport(p *packet.Packet, sent unit.Time) {
 	r.due, r.reportAt, r.pending = false, unit.Never, 0
 	r.tele.GiveAnswer(p)

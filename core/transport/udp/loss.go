@@ -56,7 +56,7 @@ func (s *ControlledSender) receiveProbeReply(now unit.Time, upTo int64) int64 {
 	return max(upTo, s.probeNext)
 }
 
-// reportWait returns how long reports wait for more datagrams.
+// reportWait returns how long reports wait for more datagrams: ReportDelay, or 0 if each datagram is reported.
 func reportWait(c *ControlledConfig) unit.Time {
 	if c.ReportEvery > 1 {
 		return c.ReportDelay

@@ -58,7 +58,7 @@ func (c *Config) Traits() transport.Traits {
 var warnPhase = scheme.WarningKind{ID: "udp-phase",
 	Condition: "gap_jitter is 0 with pattern: cbr or onoff, so that senders of the same rate keep their phase"}
 
-// Warns warns of phase lock.
+// Warns returns a remark if gaps have no jitter, so that senders of the same rate keep their phase.
 func (c *Config) Warns() []scheme.Remark {
 	if c.GapJitter == 0 && (c.Pattern == CBR || c.Pattern == OnOff) {
 		return []scheme.Remark{warnPhase.NewRemark("gap_jitter", "senders of the same rate keep their phase, and at a full "+
@@ -157,7 +157,7 @@ func (s *Sender) nextPayload() int32 {
 // NextSend returns when the next datagram is due.
 func (s *Sender) NextSend() unit.Time { return s.dueAt }
 
-// Emit fills p with the next datagram and advances the schedule.
+// Emit fills p with the next datagram, counts it, and advances the schedule.
 func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	payload := s.nextPayload()
 	p.Kind = packet.Data

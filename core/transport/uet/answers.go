@@ -65,7 +65,7 @@ func (a *answer) readFrom(p *packet.Packet) bool {
 }
 
 // Receive handles an acknowledgement, a NACK or a PULL. A packet of another flow, or about packets that were never
-// sent, has no effect.
+// sent, has no effect. It sets the timer, and always returns false.
 func (s *Sender) Receive(now unit.Time, p *packet.Packet) bool {
 	s.counters.ReceivedPackets++
 	if !s.maySend {
@@ -107,7 +107,8 @@ func (s *Sender) Receive(now unit.Time, p *packet.Packet) bool {
 	return false
 }
 
-// onAck handles an acknowledgement.
+// onAck handles an acknowledgement: it updates the bytes in flight, the window, the balancer, the congestion law and
+// the estimate of the round trip. With Sleek it also finds losses. It ends the first window, or the flow.
 func (s *Sender) onAck(now unit.Time, a *answer) {
 	newly := max(a.got-s.got, 0)
 	s.got += newly
@@ -193,7 +194,8 @@ func (x *record) answeredBy(a *answer) bool {
 	return x.sent == 1 && a.flags&again == 0 || x.sent == 2 && a.flags&again != 0
 }
 
-// advanceUna handles the cumulative acknowledgement: packets below expected have arrived.
+// advanceUna handles the cumulative acknowledgement: it records the arrival of all packets below expected, which must
+// have been sent, and moves una there.
 func (s *Sender) advanceUna(expected int64) {
 	for ; s.una < expected; s.una++ {
 		s.recordArrival(s.una)
@@ -215,7 +217,8 @@ func (s *Sender) recordArrival(n int64) {
 	}
 }
 
-// onNack handles the notice that a packet was trimmed.
+// onNack handles the notice that a packet was trimmed, and counts it. A packet in flight is queued to be resent, and
+// the congestion law and the balancer are notified; otherwise it is refused.
 func (s *Sender) onNack(now unit.Time, a *answer) {
 	if a.caused < s.una || s.recordOf(a.caused).state != flying {
 		s.counters.NacksRefused++

@@ -86,7 +86,7 @@ func (r *round) beginRound() { r.position, r.xor = 0, uint16(r.random.IntN(int(r
 // currentIndex returns the current index.
 func (r *round) currentIndex() uint16 { return (r.position ^ r.xor) & r.mask }
 
-// stepIndex moves on to the next index.
+// stepIndex moves on to the next index. After the last one a new round begins, in a new order.
 func (r *round) stepIndex() {
 	if r.position == r.mask {
 		r.beginRound()
@@ -98,7 +98,7 @@ func (r *round) stepIndex() {
 // oblivious takes each index once a round, and ignores feedback.
 type oblivious struct{ round }
 
-// nextValue returns the value of the current index.
+// nextValue returns the value of the current index, and moves on to the next.
 func (o *oblivious) nextValue(unit.Time, int64, int64) uint16 {
 	ev := o.upper | o.currentIndex()
 	o.stepIndex()
@@ -131,7 +131,7 @@ func (b *bitmap) nextValue(unit.Time, int64, int64) uint16 {
 	return ev
 }
 
-// handleFeedback adds to the penalty of ev, up to maxPenalty.
+// handleFeedback adds the penalty for f to that of ev, up to maxPenalty. The first penalty makes the array.
 func (b *bitmap) handleFeedback(_ unit.Time, ev uint16, f feedback) {
 	if penalties[f] == 0 {
 		return
@@ -150,7 +150,8 @@ type recycling struct {
 	counted uint16
 }
 
-// nextValue returns the oldest value to recycle, or counts up.
+// nextValue removes and returns the oldest value to recycle. Without one, and for the first window or all indices, it
+// counts up.
 func (r *recycling) nextValue(_ unit.Time, psn, window int64) uint16 {
 	if psn >= min(window, int64(r.mask)+1) {
 		if ev, ok := r.takeRecycled(); ok {
@@ -172,7 +173,7 @@ func (r *recycling) takeRecycled() (ev uint16, ok bool) {
 	return ev, true
 }
 
-// handleFeedback keeps ev after good feedback.
+// handleFeedback keeps ev for reuse after good feedback, once for each.
 func (r *recycling) handleFeedback(_ unit.Time, ev uint16, f feedback) {
 	if f == good {
 		r.waiting.Push(ev)
@@ -185,7 +186,7 @@ type mixed struct {
 	kept recycling
 }
 
-// resetFor makes m the balancer of another flow.
+// resetFor makes m the balancer of another flow, as newBalancer does, with m's memory.
 func (m *mixed) resetFor(paths int, upper uint16, random unit.Random) {
 	m.round = round{upper: upper, mask: uint16(paths - 1), random: random}
 	m.beginRound()
@@ -193,7 +194,7 @@ func (m *mixed) resetFor(paths int, upper uint16, random unit.Random) {
 	m.kept.waiting.Clear(0)
 }
 
-// nextValue returns the oldest value to recycle, or the bitmap's.
+// nextValue removes and returns the oldest value to recycle; without one it returns the bitmap's next.
 func (m *mixed) nextValue(now unit.Time, psn, window int64) uint16 {
 	if ev, ok := m.kept.takeRecycled(); ok {
 		return ev
@@ -266,7 +267,8 @@ func (r *reps) nextValue(now unit.Time, _, _ int64) uint16 {
 	return r.randomValue()
 }
 
-// handleFeedback keeps ev after good feedback, and freezes after a timeout.
+// handleFeedback keeps ev after good feedback, in place of the oldest value. After a timeout it begins a freeze, unless
+// one or its exploration is in progress.
 func (r *reps) handleFeedback(now unit.Time, ev uint16, f feedback) {
 	switch f {
 	case good:

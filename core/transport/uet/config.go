@@ -275,7 +275,8 @@ type ends struct {
 	product      int64 // bytes of line rate and round trip
 }
 
-// newEnds returns the common part for the sender of flow f.
+// newEnds returns the common part for the sender of flow f, without the first entropy value. The path's NICRate and
+// c.Network give the product.
 func newEnds(f *transport.Flow, c *Config) ends {
 	e := ends{framing: f.Framing, headers: packet.EthernetHeader + packet.IPHeader(f.Version) + headerBytes,
 		port: f.DstPort, paths: uint16(c.Paths - 1), version: f.Version, tos: f.TOS &^ packet.ECN, payload: int64(f.Payload),
@@ -298,8 +299,8 @@ const (
 	echoes   = packet.ECE // of an acknowledgement or a NACK: the packet was marked
 )
 
-// fillHeaders writes the headers of p, which has its extensions already. ev is the entropy value. bySender: p is a
-// packet of the sender.
+// fillHeaders writes the headers of p, which has its extensions already, except addresses, flow and numbers. ev is the
+// entropy value, one of the two ports. bySender means that p is a packet of the sender. payload is in bytes.
 func (e *ends) fillHeaders(p *packet.Packet, kind packet.Kind, ev uint16, bySender bool, payload int64, flags uint8) {
 	p.Kind, p.Payload, p.TCP.Flags = kind, int32(payload), flags
 	p.Size = e.framing.FrameBytes(e.headers+p.ExtensionBytes(), p.Payload, kind == packet.Data && payload > 0)

@@ -3,7 +3,7 @@ package uet
 // numbers is a heap with the smallest number first.
 type numbers []int64
 
-// push adds x.
+// push adds x to the heap.
 func (h *numbers) push(x int64) {
 	*h = append(*h, x)
 	a := *h

@@ -26,7 +26,7 @@ type member struct {
 	over           bool // the flow is complete
 }
 
-// removeMember removes flow m, which is complete.
+// removeMember removes flow m, which is complete, from the turns, and reports a change of the next turn.
 func (x *pacer) removeMember(m *member) {
 	m.over = true
 	x.NotifyChange()

@@ -59,7 +59,7 @@ func (r *Receiver) Ports() []uint16 {
 	return ports
 }
 
-// Receive handles a packet of the sender, and turns it into an answer if one is due.
+// Receive handles a packet of the sender, and turns it into an answer if one is due, which the result reports.
 func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	r.counters.ReceivedPackets++
 	n := p.Seq
@@ -96,7 +96,8 @@ const noPenalty = 255
 // after the packets in order.
 func (r *Receiver) bitmapBase(n int64) int64 { return max(n-63, r.arrived.Expected+1) }
 
-// handleData handles a packet with payload, and reports whether p became an answer.
+// handleData counts a packet with payload as arrived, and updates the credit. It reports whether p became an answer,
+// which is due for marks, duplicates, requests, and every AckBytes.
 func (r *Receiver) handleData(now unit.Time, p *packet.Packet) bool {
 	n, c := p.Seq, &r.counters
 	size := r.header + int64(p.Payload)
@@ -247,8 +248,8 @@ func (r *Receiver) NextSend() unit.Time {
 	return t
 }
 
-// Emit fills p with an answer or a PULL. The sequence number of a PULL is the total of units given, so that the next
-// one makes up for a lost one.
+// Emit fills p with an answer that the NIC has made, or else a PULL; the flow must have the turn. The sequence number
+// of a PULL is the total of units given, so that the next one makes up for a lost one.
 func (r *Receiver) Emit(now unit.Time, p *packet.Packet) {
 	if r.nic != nil && r.nic.NextReady() <= now {
 		r.nic.TakeAnswer().writeTo(&r.ends, p)

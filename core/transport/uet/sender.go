@@ -177,7 +177,8 @@ func (s *Sender) nextFrame() int64 {
 	return s.header + min(s.left, s.payload)
 }
 
-// isPermitted reports whether window and credit permit the next packet.
+// isPermitted reports whether window and credit permit the next packet, if there is one. It also removes stale packets
+// from the head of repairs.
 func (s *Sender) isPermitted() bool {
 	if s.credited && s.credit <= 0 {
 		return false
@@ -221,7 +222,7 @@ func (s *Sender) setSlow() {
 }
 
 // Emit fills p with the next permitted packet: a probe or a request before retransmissions, and those before new
-// packets.
+// packets. NextSend must have permitted it. It records the packet and sets the timer.
 func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	switch {
 	case s.sleek.due:
@@ -261,7 +262,7 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	s.fillPacket(now, p, n, payload, flags)
 }
 
-// emitResent fills p with the first of the packets that are to be resent.
+// emitResent fills p with the first of the packets that are to be resent, of which there must be one.
 func (s *Sender) emitResent(now unit.Time, p *packet.Packet) {
 	n := s.repairs[0]
 	s.repairs.pop()
@@ -283,14 +284,16 @@ func (s *Sender) emitResent(now unit.Time, p *packet.Packet) {
 	s.fillPacket(now, p, n, size-s.header, packet.Trimmable|again|asks)
 }
 
-// addRecord makes the record of number n, which is used for the first time.
+// addRecord makes the record of number n, which is used for the first time, by a packet with a frame of size bytes that
+// is sent now.
 func (s *Sender) addRecord(now unit.Time, n, size int64) {
 	s.ring.Reserve(s.una, n)
 	*s.recordOf(n) = record{sentAt: now, size: int32(size), sent: 1, state: flying}
 	s.flights.Record(n, now)
 }
 
-// fillPacket writes the headers of packet n, which is sent now.
+// fillPacket writes the headers of packet n, which is sent now, with the target of credit and the balancer's next
+// entropy value. It sets the timer.
 func (s *Sender) fillPacket(now unit.Time, p *packet.Packet, n, payload int64, flags uint8) {
 	window := int64(0)
 	if s.counts {
@@ -378,7 +381,8 @@ func (s *Sender) timeoutOf(sent unit.Time) unit.Time {
 // NextTimer returns when a timeout or a probe is due.
 func (s *Sender) NextTimer() unit.Time { return s.timerAt }
 
-// Advance queues the oldest packet without an answer for a timeout to be resent, or asks to send it.
+// Advance queues the oldest packet without an answer for a timeout to be resent, or asks to send it. It notifies the
+// congestion law and the balancer of the timeout. It also makes a probe due.
 func (s *Sender) Advance(now unit.Time) {
 	if now < s.timerAt {
 		return

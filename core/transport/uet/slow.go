@@ -41,7 +41,7 @@ func newSlowdown(now unit.Time, c *Config, random unit.Random) *slowdown {
 	return x
 }
 
-// countArrival counts a packet with its outcome p.
+// countArrival first changes the share for the periods that have passed, and then counts a packet with its outcome p.
 func (x *slowdown) countArrival(now unit.Time, p arrivals) {
 	x.passPeriods(now)
 	x.since.all++

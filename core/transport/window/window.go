@@ -91,7 +91,8 @@ func (s *Sender) NextSend() unit.Time {
 	return s.flow.Start
 }
 
-// Emit fills p with the next packet of the window.
+// Emit fills p with the next packet of the window, which must be open, and counts it. It sets the timer unless that
+// runs.
 func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	payload := min(int64(s.flow.Payload), s.size-s.next)
 	p.Kind = packet.Data

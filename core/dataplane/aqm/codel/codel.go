@@ -44,8 +44,8 @@ func newProgram(site *dataplane.Site, c config) (*program, error) {
 // Name returns "codel".
 func (c *program) Name() string { return "codel" }
 
-// Release drops or marks a packet that leaves its queue if the law requires it. With ECN it marks packets of senders
-// that support it, and drops others.
+// Release applies the law to a packet that departs from its queue, and updates the queue's state. If the law requires
+// it, the packet is marked (with ECN, if its sender supports it) or dropped.
 func (c *program) Release(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
 	s := &c.states[int(m.Out)*c.queues+int(m.Queue)]

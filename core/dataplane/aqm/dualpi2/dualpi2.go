@@ -64,7 +64,7 @@ func (c *config) Traits() dataplane.Traits {
 	return dataplane.Traits{MarksFrom: dataplane.AtAnyLength, DropsEarly: true, TargetParam: "target", Target: c.Target}
 }
 
-// withDerived returns c with values for Update, Alpha and Beta, which follow from the times if they are 0.
+// withDerived returns c with Update, Alpha and Beta derived from Target and RTT where they are 0.
 func (c config) withDerived() config {
 	if c.Update == 0 {
 		c.Update = min(c.Target, c.RTT/3)
@@ -79,8 +79,8 @@ func (c config) withDerived() config {
 	return c
 }
 
-// rampProbability returns the first queue's own marking probability at a delay (laqm): 0 up to Threshold, 1 from
-// Threshold+Range on.
+// rampProbability returns the low-latency queue's own marking probability at a delay (laqm): 0 up to Threshold, 1 from
+// Threshold+Range on, and linear between them.
 func (c *config) rampProbability(delay unit.Time) float64 {
 	switch {
 	case delay >= c.Threshold+c.Range:
@@ -98,15 +98,16 @@ type portState struct {
 	dueCounts   [2]float64 // by queue, sum of probabilities less the events done (isDue)
 }
 
-// updateBase updates the base probability for a delay in seconds.
+// updateBase updates the base probability, which stays between 0 and 1, for a delay in seconds. It stores delay for the
+// next update.
 func (s *portState) updateBase(c *config, delay float64) {
 	s.probability += float64(c.Alpha*(delay-c.Target.Seconds())) + float64(c.Beta*(delay-s.oldDelay))
 	s.probability = min(max(s.probability, 0), 1)
 	s.oldDelay = delay
 }
 
-// isDue returns true with a frequency equal to probability, evenly spaced. q is the queue. It adds up the probabilities
-// of its calls.
+// isDue adds probability to the sum of queue q, and reports whether the sum exceeds 1, which reduces it by 1. So it
+// returns true with a frequency equal to probability, evenly spaced. probability is between 0 and 1.
 func (s *portState) isDue(q int, probability float64) bool {
 	s.dueCounts[q] += probability
 	if s.dueCounts[q] > 1 {
@@ -130,7 +131,7 @@ func Scheme() dataplane.Scheme {
 		"with coupled marks and drops", Source: "RFC 9332 Appendix A"}, newProgram)
 }
 
-// newProgram returns the program. It fails unless ports have two queues.
+// newProgram returns the program, with derived values for parameters that are 0. It fails unless ports have two queues.
 func newProgram(site *dataplane.Site, c config) (*program, error) {
 	if site.Queues != 2 {
 		return nil, fmt.Errorf("dualpi2: it needs two queues a port, the first one for scalable senders, and a scheduler "+
@@ -145,8 +146,8 @@ func (d *program) Name() string { return "dualpi2" }
 // Idle returns true: ticks change only the program.
 func (d *program) Idle() bool { return true }
 
-// Tick updates all probabilities, with the longest wait of a head of each port's queues. A head's wait is 0 if the
-// queue is empty.
+// Tick updates the base probability of each port for the longest wait among the heads of its two queues, and returns
+// the time of the next update. An empty queue has wait 0.
 func (d *program) Tick(env *dataplane.Env) unit.Time {
 	for i := range d.states {
 		delay := unit.Time(0)
@@ -160,8 +161,8 @@ func (d *program) Tick(env *dataplane.Env) unit.Time {
 	return env.Now() + d.config.Update
 }
 
-// Ingress chooses the queue by the ECN field. Packets with ECT(1) or CE, or with AnyECT all packets with ECN, enter the
-// low-latency queue.
+// Ingress sets the packet's class, and so its queue, by the ECN field. Packets with ECT(1) or CE, or with AnyECT all
+// packets with ECN, enter the low-latency queue. It accepts every packet.
 func (d *program) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if bits := p.TOS & packet.ECN; bits&1 == 1 || d.config.AnyECT && bits != packet.NotECT {
 		p.Meta.Class = lowLatency
@@ -171,9 +172,9 @@ func (d *program) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 	return dataplane.Accept
 }
 
-// Release drops or marks packets with their queue's probability. In the classic queue it drops packets without ECN, and
-// from maxMarkProbability on all that are selected; others are marked. In the low-latency queue it marks and, if the
-// coupled probability is 1 or more, also drops.
+// Release drops a departing packet, or sets CE, with its queue's probability (isDue). In the classic queue it drops
+// selected packets without ECN, and from maxMarkProbability on all selected ones; it marks others. In the low-latency
+// queue it marks and, if the coupled probability is 1 or more, also drops.
 func (d *program) Release(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m, c := &p.Meta, &d.config
 	s := &d.states[m.Out]

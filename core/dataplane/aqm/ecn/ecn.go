@@ -30,7 +30,7 @@ func (c *Curve) QueueLength(q *tm.Queue) unit.Bytes {
 }
 
 // LengthOnArrival returns the length, as the curve counts it, that the last packet of a queue found on arrival.
-// lastSize is that packet's size.
+// lastSize is that packet's size. The packet must still wait in q.
 func (c *Curve) LengthOnArrival(q *tm.Queue, lastSize unit.Bytes) unit.Bytes {
 	if c.Packets {
 		return unit.Bytes(q.Packets()) - 1
@@ -228,7 +228,8 @@ func IsMarkable(p *packet.Packet) bool {
 // IsCapable reports whether a packet's transport supports ECN, so that a mark replaces a drop (RFC 3168 §5).
 func IsCapable(p *packet.Packet) bool { return p.TOS&packet.ECN != packet.NotECT }
 
-// markPacket draws whether to mark a markable packet by the present length of its queue. It counts the marks.
+// markPacket sets CE in p with the curve's probability at the present length of p's queue, and counts the mark for the
+// port. p must be markable, and Meta.Out and Meta.Queue set.
 func (k *marker) markPacket(env *dataplane.Env, p *packet.Packet) {
 	m := &p.Meta
 	if c := &k.curves[m.Out]; c.DrawMark(c.QueueLength(env.Port(m.Out).Queue(m.Queue)), k.random) {

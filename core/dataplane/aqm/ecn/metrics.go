@@ -34,8 +34,8 @@ func (d *Dequeue) Adopt(_ unit.Time, old dataplane.Program) (kept string, lost [
 	return d.adoptCounts(old)
 }
 
-// adoptCounts takes over the counts of an Enqueue or Dequeue with the same number of ports. With any other program it
-// keeps the new counts, and kept is "".
+// adoptCounts takes over the counts of old if that is an Enqueue or Dequeue with the same number of ports, and returns
+// what it kept in words. Otherwise it keeps its own counts, and kept is "". lost is always nil.
 func (k *marker) adoptCounts(old dataplane.Program) (kept string, lost []string) {
 	var was *marker
 	switch old := old.(type) {

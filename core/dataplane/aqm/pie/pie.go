@@ -114,7 +114,8 @@ type program struct {
 	random unit.Random
 }
 
-// newProgram returns the program.
+// newProgram returns the program. Each queue starts with a full burst allowance, active only if ActiveFrom is 0. The
+// error is always nil.
 func newProgram(site *dataplane.Site, c config) (*program, error) {
 	queues := max(site.Queues, 1)
 	p := &program{c, make([]queueState, site.Ports*queues), queues, site.Random("pie")}
@@ -130,7 +131,8 @@ func (e *program) Name() string { return "pie" }
 // Idle returns true: ticks change only the program.
 func (e *program) Idle() bool { return true }
 
-// Tick updates the probabilities of all active queues, and returns the time of the next update.
+// Tick updates the probability and burst allowance of each queue that is active, for at least Update if it was inactive
+// before. It returns the time of the next update.
 func (e *program) Tick(env *dataplane.Env) unit.Time {
 	for i := range e.states {
 		s, port, q := &e.states[i], env.Port(packet.PortID(i/e.queues)), i%e.queues
@@ -144,8 +146,8 @@ func (e *program) Tick(env *dataplane.Env) unit.Time {
 	return env.Now() + e.config.Update
 }
 
-// currentDelay returns the queue's delay in seconds (RFC 8033 §4.3). It is 0 for an empty queue, or while the departure
-// rate is not known.
+// currentDelay returns the queue's delay in seconds (RFC 8033 §4.3). With Rate it is the queue's bytes at the departure
+// rate, or 0 while that is not known; otherwise the delay of the packet that departed last, or 0 for an empty queue.
 func (s *queueState) currentDelay(c *config, q *tm.Queue) float64 {
 	if c.Rate {
 		return float64(q.Bytes()) * s.period / measureBytes
@@ -187,7 +189,8 @@ func (l Law) NextProbability(probability, oldDelay, delay float64) float64 {
 	return min(max(probability, 0), 1)
 }
 
-// updateProbability updates the probability and reduces the burst allowance (RFC 8033 §4.2, §4.4).
+// updateProbability updates the probability for a delay in seconds, stores that delay, and reduces the burst allowance
+// by Update (RFC 8033 §4.2, §4.4).
 func (s *queueState) updateProbability(c *config, delay float64) {
 	s.probability = Law{c.Target, c.Alpha, c.Beta, c.Cap}.NextProbability(s.probability, s.oldDelay, delay)
 	s.oldDelay = delay
@@ -195,7 +198,8 @@ func (s *queueState) updateProbability(c *config, delay float64) {
 }
 
 // Admit drops or marks packets by a draw. It accepts all packets while the queue is inactive, short or has burst
-// allowance left, and leaves packets without room to the queue's limit.
+// allowance left, and leaves packets without room to the queue's limit. It also makes an idle queue inactive, and
+// renews the burst allowance after congestion.
 func (e *program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m, c := &p.Meta, &e.config
 	s, q := &e.states[int(m.Out)*e.queues+int(m.Queue)], env.Port(m.Out).Queue(m.Queue)
@@ -220,8 +224,8 @@ func (e *program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 	return dataplane.Drop(dataplane.EarlyDrop)
 }
 
-// Book starts to control a queue that has become long (RFC 8033 §5.3). Its state starts from zero with a full burst
-// allowance.
+// Book starts to control p's queue if that is inactive and has become long (isFilled) (RFC 8033 §5.3). Its state starts
+// from zero with a full burst allowance.
 func (e *program) Book(env *dataplane.Env, p *packet.Packet) {
 	m := &p.Meta
 	s := &e.states[int(m.Out)*e.queues+int(m.Queue)]
@@ -233,8 +237,8 @@ func (e *program) Book(env *dataplane.Env, p *packet.Packet) {
 		activeSince: env.Now()}
 }
 
-// isFilled reports whether the waiting data is at least a part, 0 to 1, of one of the limits. Without limits any packet
-// suffices.
+// isFilled reports whether the data that waits in the queue or port p is at least a part, 0 to 1, of one of their
+// limits. Without limits any packet suffices.
 func isFilled(p *tm.Port, queue tm.QueueID, part float64) bool {
 	q, total := p.Queue(queue), p.Limit()
 	if q.Limit() == (tm.Limit{}) && total == (tm.Limit{}) {

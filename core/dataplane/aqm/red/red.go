@@ -171,8 +171,8 @@ func newProgram(site *dataplane.Site, c config) (*Program, error) {
 // Name returns "red".
 func (r *Program) Name() string { return "red" }
 
-// Admit updates the average, and drops or marks (figure 2 of the paper). It marks instead of dropping with ECN while
-// the average is below max.
+// Admit updates the queue's average and count, and drops packets by a draw (figure 2 of the paper). It marks instead of
+// dropping with ECN while the average is below max.
 func (r *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m, c := &p.Meta, &r.config
 	x, s := &r.curves[m.Out], &r.states[int(m.Out)*r.queues+int(m.Queue)]
@@ -201,7 +201,8 @@ func (r *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 }
 
 // drawDrop draws with p_a = p_b / (1 − count·p_b), which spreads drops evenly (the paper's §4: method 2). count is the
-// number of packets since the last drop or mark. size is the packet's, which counts with ByBytes.
+// number of packets since the last drop or mark. size is the packet's in bytes, and counts with ByBytes. From pb or
+// count·pb = 1 on the result is true.
 func (r *Program) drawDrop(pb float64, count int64, size int32) bool {
 	if r.config.ByBytes && pb < 1 {
 		pb *= min(float64(size)/float64(r.config.MeanPacket), 1)

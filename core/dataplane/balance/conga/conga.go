@@ -122,7 +122,7 @@ type program struct {
 	maxMetric    float64         // largest metric
 }
 
-// metric is a congestion metric and the time of its arrival.
+// metric is a congestion metric, 0 (idle) to 2^Q − 1 or Unreachable, and the time of its arrival.
 type metric struct {
 	updatedAt unit.Time
 	value     uint8
@@ -225,8 +225,8 @@ func (g *program) setRate(e *estimator, r unit.LinkRate) {
 	e.rate, e.scale = r, float64(int(1)<<g.config.Bits)/dataplane.LinkLoad(r, g.config.Tau)
 }
 
-// portLevel returns a port's congestion, in 2^Q equal steps up to its rate (CONGA §3.2), after the decrements of the
-// periods that have passed.
+// portLevel returns a port's congestion, in 2^Q equal steps up to its rate (CONGA §3.2), after it has applied the
+// decrements of the periods that have passed to e.
 func (g *program) portLevel(e *estimator, now unit.Time) uint8 {
 	if now-e.decayedAt >= g.config.Period {
 		g.decayEstimator(e, now)
@@ -234,7 +234,8 @@ func (g *program) portLevel(e *estimator, now unit.Time) uint8 {
 	return e.level
 }
 
-// decayEstimator applies the decrements of the periods that have passed, at least one, and sets the level.
+// decayEstimator applies the decrements of the periods that have passed, at least one, and sets the level. At least one
+// period must have passed.
 func (g *program) decayEstimator(e *estimator, now unit.Time) {
 	n := unit.Time(1)
 	if past := now - e.decayedAt; past >= 2*g.config.Period {
@@ -249,7 +250,7 @@ func (g *program) decayEstimator(e *estimator, now unit.Time) {
 	g.quantiseLevel(e)
 }
 
-// quantiseLevel sets the level from X, at most maxMetric.
+// quantiseLevel sets e.level from X, in steps of the rate up to maxMetric.
 func (g *program) quantiseLevel(e *estimator) {
 	if x := e.bytes * e.scale; x < g.maxMetric {
 		e.level = uint8(x)
@@ -258,8 +259,9 @@ func (g *program) quantiseLevel(e *estimator) {
 	}
 }
 
-// Ingress chooses the port. At a leaf it removes the extension from a packet of another leaf and stores its feedback. A
-// packet to another leaf gets an uplink by flowlet, and the extension with its tag and feedback. A spine only forwards.
+// Ingress decrements the hop limit, chooses the port, and drops packets without route or hops. At a leaf it removes the
+// extension from a packet of another leaf and stores its feedback. A packet to another leaf gets an uplink by flowlet,
+// and the extension with its tag and feedback. A spine only forwards.
 func (g *program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
 	ports, _, v := g.paths.TakeHop(p)
@@ -298,8 +300,8 @@ func (g *program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	return dataplane.Accept
 }
 
-// reachesLeaf reports whether an uplink is up and leads to a leaf, as far as that leaf has reported. A report older
-// than Age does not count.
+// reachesLeaf reports whether port is an uplink, is up, and leads to leaf, as far as that leaf has reported. A report
+// older than Age does not count.
 func (g *program) reachesLeaf(env *dataplane.Env, now unit.Time, leaf int, port packet.PortID) bool {
 	k := g.uplinkTag[port]
 	if k == noFeedback || env.Port(port).IsDown() {
@@ -309,8 +311,8 @@ func (g *program) reachesLeaf(env *dataplane.Env, now unit.Time, leaf int, port 
 	return t.value != Unreachable || now-t.updatedAt > g.config.Age
 }
 
-// agedValue returns the metric as of now (CONGA §3.3). It halves with each further age. Without a report it is 0, and
-// so is Unreachable after one age.
+// agedValue returns the metric as of now (CONGA §3.3), without a change of t. It halves with each further age. Without
+// a report it is 0, and so is Unreachable after one age.
 func (t *metric) agedValue(now, age unit.Time) uint8 {
 	past := now - t.updatedAt
 	switch {
@@ -325,7 +327,8 @@ func (t *metric) agedValue(now, age unit.Time) uint8 {
 }
 
 // chooseUplink returns the uplink with the least maximum of local and remote congestion (CONGA §3.5). Of several it
-// takes the flow's last one, or a random one. It overwrites g.levels. If no uplink works, all are equal.
+// takes the flow's last one, or a random one. It overwrites g.levels and updates the estimators. If no uplink works,
+// all are equal.
 func (g *program) chooseUplink(env *dataplane.Env, leaf int, hash uint32) packet.PortID {
 	now := env.Now()
 	least, ties := uint8(Unreachable), uint64(0)
@@ -380,8 +383,8 @@ func (g *program) learnFeedback(now unit.Time, p *packet.Packet) {
 }
 
 // addFeedback writes one value for the paths from a leaf into a packet to that leaf, round robin, values without
-// feedback yet first (CONGA §3.3). An uplink that is down is reported as Unreachable. Without any value, header stays
-// as it is.
+// feedback yet first (CONGA §3.3). An uplink that is down is reported as Unreachable. It notes that the value has been
+// fed back. Without any value, header stays as it is.
 func (g *program) addFeedback(env *dataplane.Env, leaf int, header *[4]byte) {
 	t, n := &g.turns[leaf], len(g.tagPort)
 	from := g.fromLeaf[leaf*n:][:n]
@@ -410,8 +413,8 @@ func (g *program) addFeedback(env *dataplane.Env, leaf int, header *[4]byte) {
 	t.changed[k/64] &^= 1 << (k % 64)
 }
 
-// Egress counts the packet, and raises its congestion value to the link's level. If the port's rate has changed, the
-// estimator's changes first.
+// Egress raises the packet's congestion value to the link's level, and counts the packet in the port's estimator. If
+// the port's rate has changed, the estimator's changes first.
 func (g *program) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	e := &g.rates[p.Meta.Out]
 	if r := env.Port(p.Meta.Out).Rate(); r != e.rate { // an event has changed it

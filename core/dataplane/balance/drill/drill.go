@@ -53,8 +53,8 @@ func Scheme() dataplane.Scheme {
 // Name returns "drill".
 func (d *program) Name() string { return "drill" }
 
-// Ingress chooses the port of a packet: the shortest of d drawn and m remembered queues in bytes, without excluded
-// ports. It moves that port to the front of the remembered ones.
+// Ingress decrements the hop limit, drops packets without route or hops, and chooses the port: the shortest of d drawn
+// and m remembered queues in bytes, without excluded ports. It moves that port to the front of the remembered ones.
 func (d *program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
 	ports, set, v := d.paths.TakeHop(p)
@@ -99,7 +99,7 @@ func (d *program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 func (d *program) drawIndex(n int) int { return int(d.random.Uint64() >> 32 * uint64(n) >> 32) }
 
 // rememberedPorts returns the best ports of a set of ports. The first call initializes them with the first ports. The
-// slice belongs to d; Ingress changes it.
+// slice belongs to d; Ingress changes it. set is the number of the set (PathSet.TakeHop).
 func (d *program) rememberedPorts(ports []packet.PortID, set int) []packet.PortID {
 	for set >= len(d.best) {
 		d.best = append(d.best, nil)

@@ -91,7 +91,8 @@ func (s *selector) hashPacket(p *packet.Packet) (crc uint16) {
 // addByte adds a byte to a CRC.
 func (s *selector) addByte(crc uint16, b uint8) uint16 { return crc>>8 ^ s.table[uint8(crc)^b] }
 
-// addAddress adds the bytes of an address to a CRC, if the address exists in the IP version.
+// addAddress adds the bytes of an address to a CRC, and returns the new CRC. Without an address in the IP version the
+// CRC stays.
 func (s *selector) addAddress(crc uint16, a packet.Addr, version uint8) uint16 {
 	if version == 6 {
 		if x := s.book.V6(a); x.IsValid() {

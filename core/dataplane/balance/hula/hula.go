@@ -218,8 +218,9 @@ func (h *Program) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict
 	return dataplane.Accept
 }
 
-// Ingress processes probes, and forwards data. With several ports, a flowlet keeps its uplink while that receives
-// probes. A new flowlet takes the best hop or, without a recent probe, a port by its hash.
+// Ingress consumes probes. For other packets it decrements the hop limit, chooses the port, and drops those without
+// route or hops. With several ports, a flowlet keeps its uplink while that receives probes. A new flowlet takes the
+// best hop or, without a recent probe, a port by its hash.
 func (h *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
 	if p.Kind == packet.Probe && h.handleProbe(env, p) {
@@ -257,7 +258,8 @@ func (h *Program) Normalize(now unit.Time) {
 	}
 }
 
-// handleProbe processes and forwards a probe. It returns false if the packet is no probe, or comes from a host.
+// handleProbe updates the best hop to the probe's ToR, and sends copies on to other switches; the caller consumes p. It
+// returns false if the packet is no probe, or comes from a host.
 func (h *Program) handleProbe(env *dataplane.Env, p *packet.Packet) bool {
 	m := &p.Meta
 	e, ok := p.Extension(Extension)
@@ -290,7 +292,8 @@ func (h *Program) handleProbe(env *dataplane.Env, p *packet.Packet) bool {
 	return true
 }
 
-// spreadProbe sends a probe out of all these ports except excludedPort; packet.NoPort excludes no port.
+// spreadProbe sends and counts a probe about ToR tor, with the path's utilisation util in 1/255, out of ports except
+// excludedPort; packet.NoPort excludes no port.
 func (h *Program) spreadProbe(env *dataplane.Env, ports []packet.PortID, excludedPort packet.PortID, tor int,
 	util uint8) {
 	for _, port := range ports {
@@ -307,7 +310,7 @@ const shimHeader = 16
 // probeExtension is the length of a probe's extension in a frame: 4 bytes with type, length and padding.
 const probeExtension = 8
 
-// probeSize returns the Size of a probe in an IP version, with so many bytes of extensions.
+// probeSize returns the Size in bytes of a probe in an IP version, with so many bytes of extensions. It has no payload.
 func probeSize(f packet.Framing, version uint8, extensions int32) int32 {
 	headers := packet.EthernetHeader + packet.IPv4Header + shimHeader + extensions
 	if version == 6 {
@@ -327,8 +330,9 @@ func (h *Program) sendProbe(env *dataplane.Env, port packet.PortID, tor int, uti
 	env.SendPacket(p, port, 0)
 }
 
-// Tick sends a ToR's own probes: the first at 0, the next after a random part of the period, so that ToRs do not
-// synchronise. Other switches, and ToRs without other ToRs or uplinks, send no probes.
+// Tick sends and counts a ToR's own probes, and returns the time of the next ones: the first at 0, the next after a
+// random part of the period, so that ToRs do not synchronise. Other switches, and ToRs without other ToRs or uplinks,
+// send no probes and get unit.Never.
 func (h *Program) Tick(env *dataplane.Env) unit.Time {
 	if h.ownToR < 0 || h.place.Leaves < 2 || len(h.place.Up) == 0 {
 		return unit.Never

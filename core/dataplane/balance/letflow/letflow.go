@@ -65,8 +65,9 @@ func newProgram(site *dataplane.Site, c config) *program {
 // Name returns "letflow".
 func (l *program) Name() string { return "letflow" }
 
-// Ingress chooses the port of a flowlet when it begins. A flowlet also ends if its port does not lead to the
-// destination, because another flow shares the cell, or if the port is excluded.
+// Ingress decrements the hop limit, drops packets without route or hops, and gives others their flowlet's port, which
+// it draws when the flowlet begins. A flowlet also ends if its port does not lead to the destination, because another
+// flow shares the cell, or if the port is excluded.
 func (l *program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
 	ports, _, v := l.paths.TakeHop(p)

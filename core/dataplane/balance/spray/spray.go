@@ -65,7 +65,8 @@ func Scheme() dataplane.Scheme {
 		})
 }
 
-// New returns the program with the site's routes, for one of the orders.
+// New returns the program with the site's routes, for one of the orders (RoundRobin, Permutation, Random), and draws
+// the first rounds. It has no failover.
 func New(site *dataplane.Site, order string) *Program {
 	s := &Program{routes: site.Routes, order: order, random: site.Random("spray")}
 	for i, version := range []uint8{4, 6} {
@@ -144,7 +145,7 @@ func (s *Program) takePort(t *turn) packet.PortID {
 	return port
 }
 
-// shuffleTurn draws a new order of the turn's ports (Fisher, Yates).
+// shuffleTurn draws a new order of the turn's ports, in place (Fisher, Yates).
 func (s *Program) shuffleTurn(t *turn) {
 	for i := len(t.ports) - 1; i > 0; i-- {
 		j := s.random.IntN(i + 1)

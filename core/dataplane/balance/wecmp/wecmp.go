@@ -37,7 +37,7 @@ func (c *config) Params(p *scheme.Params) {
 	dataplane.BindFailover(p, &c.Failover)
 }
 
-// parsePort parses the number of a port.
+// parsePort parses the number of a port, a decimal integer of 0 or above.
 func parsePort(s string) (int, error) {
 	n, err := strconv.Atoi(s)
 	if err != nil || n < 0 {
@@ -83,8 +83,8 @@ func newProgram(site *dataplane.Site, c config) (*program, error) {
 // Name returns "wecmp".
 func (w *program) Name() string { return "wecmp" }
 
-// Ingress chooses among the destination's paths by the hash and the weights. A flow of an excluded port moves to one of
-// the remaining ports.
+// Ingress decrements the hop limit, drops packets without route or hops, and chooses among the destination's paths by
+// the hash and the weights. A flow of an excluded port moves to one of the remaining ports.
 func (w *program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	ports, _, v := w.paths.TakeHop(p)
 	if v != dataplane.Accept {
@@ -101,7 +101,8 @@ func (w *program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	return dataplane.Accept
 }
 
-// drawPort returns the port of a hash by the weights of ports. If all weights are 0, it is the first port.
+// drawPort returns the port of a hash: each port gets a share of the 2³² hashes in proportion to its weight. If all
+// weights are 0, it is the first port.
 func (w *program) drawPort(ports []packet.PortID, hash uint32) packet.PortID {
 	sum := uint64(0)
 	for _, x := range ports {

@@ -64,7 +64,8 @@ type program struct {
 	readUntil    unit.Time // when the current packet will have been read
 }
 
-// newProgram returns the program.
+// newProgram returns the program with empty rings: one for each port with Own, otherwise one for all. The error is
+// always nil.
 func newProgram(site *dataplane.Site, c config) (*program, error) {
 	rings := 1
 	if c.Own {
@@ -85,8 +86,9 @@ func (r *program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	return dataplane.Drop(dataplane.InputLoss)
 }
 
-// takePacket reports whether a packet that arrives at a port is read at once, or has room to wait, and counts it. A
-// packet read by now has left its ring: departures precede arrivals of the same instant.
+// takePacket takes in a packet that arrives at a port, and returns false if its ring is full. First it removes the
+// packets read by now from their rings: departures precede arrivals of the same instant. The packet is read at once or
+// waits in its ring.
 func (r *program) takePacket(now unit.Time, port int) bool {
 	for r.waitingTotal > 0 && r.readUntil <= now {
 		r.waiting[r.nextRing()]--
@@ -123,8 +125,8 @@ func (r *program) nextRing() int {
 	}
 }
 
-// readTime returns the time to read the next packet. backToBack: the packet before has just been read. With jitter,
-// each call draws a number.
+// readTime returns the time to read the next packet. backToBack means that the packet before has just been read. With
+// jitter, each call draws a random number.
 func (r *program) readTime(backToBack bool) unit.Time {
 	t := r.serialiser.NextTime(0, backToBack)
 	if j := r.config.Jitter; j > 0 {

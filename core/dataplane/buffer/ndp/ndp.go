@@ -50,8 +50,8 @@ func (c *Config) Params(p *scheme.Params) {
 const headersPerData = 16
 
 // maxBacklog returns the packets of the data queue and the headers that precede them, or the headers and the data that
-// precedes them, if that is more. In either case a turn may have begun already. Without two turns the port has strict
-// priority.
+// precedes them, if that is more. In either case a turn may have begun already. frame is a full packet in bytes, and
+// turns are the scheduler's (TurnsFactors); unless there are two, the port has strict priority.
 func (c *Config) maxBacklog(frame unit.Bytes, turns []int64) dataplane.Backlog {
 	data := unit.Bytes(c.Data) * frame
 	if len(turns) != 2 {
@@ -121,9 +121,9 @@ func (n *Program) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 	return dataplane.Accept
 }
 
-// Admit trims a packet that finds the data queue full, or the last one in the queue instead (NDP §3.1). It returns
-// headers that find their queue full (NDP §3.2.4). The port's own limits count like the queues'. Data that must not be
-// trimmed is dropped as QueuePacketLimit.
+// Admit trims a packet that finds the data queue full, or at random the queue's last one instead (NDP §3.1), and counts
+// it. It returns headers that find their queue full (NDP §3.2.4). The port's own limits count like the queues'. Data
+// that must not be trimmed is dropped as QueuePacketLimit.
 func (n *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
 	port := env.Port(m.Out)
@@ -151,8 +151,9 @@ func (n *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 	return dataplane.Trim
 }
 
-// handleOverflow decides about a packet without room in the header queue. A trimmed data packet goes back to its sender
-// as a copy, if configured and possible, and is dropped as Returned. Other packets are dropped.
+// handleOverflow drops a packet without room in the header queue. A trimmed data packet is dropped as Returned, if
+// configured and possible, and a copy goes back to its sender through the switch; otherwise as TrimFailed. Other
+// packets are dropped as QueueByteLimit.
 func (n *Program) handleOverflow(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	switch {
 	case p.Kind != packet.Data:

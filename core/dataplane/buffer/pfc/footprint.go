@@ -16,7 +16,7 @@ func (p *Program) Footprint() dataplane.Footprint {
 	return dataplane.Footprint{Stages: []dataplane.Stage{x}}
 }
 
-// Footprint also includes the buffer's accounting, which is the program's own.
+// Footprint returns the Program's use, and includes the buffer's accounting, which is the program's own.
 func (a *standalone) Footprint() dataplane.Footprint {
 	f := a.Program.Footprint()
 	f.Stages = append([]dataplane.Stage{a.buffer.Stage()}, f.Stages...)

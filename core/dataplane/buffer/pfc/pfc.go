@@ -130,8 +130,8 @@ func Scheme() dataplane.Scheme {
 }
 
 // newProgram returns the program of a switch: a Program, or a standalone one without a shared_buffer program. It fails
-// if the buffer does not hold the headroom, if a class has no queue, or if a standalone one has a trigger other than
-// static.
+// if the buffer does not hold the headroom, which it takes from there, if a class has no queue, or if a standalone one
+// has a trigger other than static.
 func newProgram(site *dataplane.Site, c config) (dataplane.Program, error) {
 	p := &Program{buffer: sharedbuffer.BufferOf(site), paused: make([]uint8, site.Ports), offset: c.XOnOffset,
 		earliestRenewal: unit.Never}
@@ -175,7 +175,7 @@ func newProgram(site *dataplane.Site, c config) (dataplane.Program, error) {
 	return p, nil
 }
 
-// headroomBytes returns the headroom of a queue at a port, by the configured kind of headroom.
+// headroomBytes returns the headroom in bytes of a queue at a port with this line, by the configured kind of headroom.
 func (c *config) headroomBytes(line dataplane.Line) unit.Bytes {
 	switch c.Headroom {
 	case headroomRoundTrip:
@@ -186,8 +186,8 @@ func (c *config) headroomBytes(line dataplane.Line) unit.Bytes {
 	return c.HeadroomSize
 }
 
-// newTrigger returns the trigger of a queue at a port: xoff, or a share of the free part, by the configured kind of
-// trigger.
+// newTrigger returns the trigger of a queue at a port with this line: xoff, or a share of the free part, by the
+// configured kind of trigger.
 func (c *config) newTrigger(line dataplane.Line) sharedbuffer.Trigger {
 	t := sharedbuffer.Trigger{Share: c.Share}
 	switch c.Trigger {
@@ -199,9 +199,9 @@ func (c *config) newTrigger(line dataplane.Line) sharedbuffer.Trigger {
 	return t
 }
 
-// protectedClasses returns the classes that PFC protects, as a bit set. It fails on a class without a queue. If the
-// configuration sets a class to true, these classes are protected; otherwise all classes with queues that are not
-// false.
+// protectedClasses returns the classes that PFC protects, as a bit set. queues is the number of a port's queues. It
+// fails on a class without a queue. If the configuration sets a class to true, these classes are protected; otherwise
+// all classes with queues that are not false.
 func (c *config) protectedClasses(queues int) (uint8, error) {
 	queues = min(queues, tm.Classes)
 	all := uint8(1<<queues - 1)
@@ -222,10 +222,11 @@ func (c *config) protectedClasses(queues int) (uint8, error) {
 	return all &^ no, nil
 }
 
-// RoundTrip returns the headroom in bytes with which no frame is lost for any traffic of the neighbour. It holds the
-// frame that passed the threshold, and the data that arrives until the Pause frame is on the wire. The Pause frame
-// waits for a frame in transmission, seven other PFC frames and its own length. It also holds the data of one delay
-// there, of the frame that the neighbour has just begun, and of one delay back.
+// RoundTrip returns the headroom in bytes with which a port with line l loses no frame for any traffic of the
+// neighbour. It holds the frame that passed the threshold, and the data that arrives until the Pause frame is on the
+// wire. The Pause frame waits for a frame in transmission, seven other PFC frames and its own length. It also holds the
+// data of one delay there, of the frame that the neighbour has just begun, and of one delay back. frame is the largest
+// frame in bytes.
 func RoundTrip(l dataplane.Line, frame unit.Bytes) unit.Bytes {
 	if l.Rate.Packets > 0 { // a PFC frame takes as long as any other
 		return bytesInFlight(l, 2, frame) + (3+tm.Classes)*frame
@@ -281,7 +282,7 @@ func (p *Program) Name() string { return "pfc" }
 // Buffer returns the memory that the program watches.
 func (p *Program) Buffer() *sharedbuffer.Buffer { return p.buffer }
 
-// Book stops the neighbour if its packet reaches a threshold.
+// Book stops x's class at the neighbour that sent it if x's ingress queue has reached its threshold (CheckBooked).
 func (p *Program) Book(env *dataplane.Env, x *packet.Packet) {
 	m := &x.Meta
 	if int(m.In) < len(p.paused) {
@@ -289,7 +290,9 @@ func (p *Program) Book(env *dataplane.Env, x *packet.Packet) {
 	}
 }
 
-// CheckBooked is Book of a packet that arrived at a port, for a caller that already has its ingress queue q.
+// CheckBooked stops a packet's class at the neighbour that sent it, if its ingress queue q uses headroom or has reached
+// its threshold. It has no effect if PFC does not protect q, or the class is stopped already. m is the packet's, and q
+// must already count the packet.
 func (p *Program) CheckBooked(env *dataplane.Env, m *packet.Metadata, q *sharedbuffer.Queue) {
 	if q.FitsReserve() || !q.IsGuarded() || p.paused[m.In]&(1<<(m.Class%tm.Classes)) != 0 {
 		return
@@ -299,7 +302,8 @@ func (p *Program) CheckBooked(env *dataplane.Env, m *packet.Metadata, q *sharedb
 	}
 }
 
-// pauseClass stops a class of the neighbour at a port. With quanta it also sets the time of the renewal.
+// pauseClass stores that a class at a port is stopped, and sends the neighbour a Pause frame. With quanta it also
+// schedules the renewal.
 func (p *Program) pauseClass(env *dataplane.Env, port packet.PortID, class uint8) {
 	p.paused[port] |= 1 << class
 	if p.quanta == 0 {
@@ -314,8 +318,8 @@ func (p *Program) pauseClass(env *dataplane.Env, port packet.PortID, class uint8
 	}
 }
 
-// Unbook resumes the neighbour when the headroom of the packet's ingress queue is empty, and its shared bytes are 0 or
-// below the threshold by at least offset.
+// Unbook resumes x's class at the neighbour, if it is stopped, when the headroom of the packet's ingress queue is
+// empty, and its shared bytes are 0 or below the threshold by at least offset.
 func (p *Program) Unbook(env *dataplane.Env, x *packet.Packet) {
 	m := &x.Meta
 	if int(m.In) < len(p.paused) && p.HasStopped(m) {
@@ -329,7 +333,8 @@ func (p *Program) HasStopped(m *packet.Metadata) bool {
 	return p.paused[m.In]>>(m.Class%tm.Classes)&1 != 0
 }
 
-// resumeClass resumes a stopped class of the neighbour at a port, if enough of its packets have departed.
+// resumeClass sends a Resume frame for a stopped class, and stores that, if enough packets of its ingress queue have
+// departed (Unbook). It does not check that the class is stopped.
 func (p *Program) resumeClass(env *dataplane.Env, port packet.PortID, class uint8) {
 	q := p.buffer.IngressQueue(port, class)
 	if shared := q.SharedBytes(); q.HeadroomBytes() == 0 && (shared == 0 || shared+p.offset <= p.buffer.Threshold(q)) {
@@ -338,7 +343,8 @@ func (p *Program) resumeClass(env *dataplane.Env, port packet.PortID, class uint
 	}
 }
 
-// Tick sends Pause frames for the stopped classes of each port that is due, and returns the time of the next renewal.
+// Tick sends Pause frames for the stopped classes of each port whose renewal is due. It returns the time of the next
+// renewal, or unit.Never.
 func (p *Program) Tick(env *dataplane.Env) unit.Time {
 	p.earliestRenewal = unit.Never
 	for i := range p.nextRenewal {

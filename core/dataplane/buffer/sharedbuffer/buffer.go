@@ -61,7 +61,8 @@ type Buffer struct {
 // unbounded stands for memory without a limit.
 const unbounded = unit.Bytes(math.MaxInt64 / 4)
 
-// BufferOf returns the memory of a site's switch. It has no limit until a shared_buffer program sets its size.
+// BufferOf returns the memory of a site's switch. The first call creates it. It has no limit until a shared_buffer
+// program sets its size.
 func BufferOf(site *dataplane.Site) *Buffer {
 	return site.GetShared("buffer", func() any {
 		ports := site.Ports + 1
@@ -101,7 +102,7 @@ func (b *Buffer) SetSize(c Config) error {
 	return nil
 }
 
-// hasGuardedQueue reports whether PFC protects a queue.
+// hasGuardedQueue reports whether PFC protects any ingress queue.
 func (b *Buffer) hasGuardedQueue() bool {
 	for i := range b.queues {
 		if b.queues[i].guarded {
@@ -114,8 +115,8 @@ func (b *Buffer) hasGuardedQueue() bool {
 // HasSize reports whether a shared_buffer program has set the size.
 func (b *Buffer) HasSize() bool { return b.sized }
 
-// GuardQueue lets PFC protect an ingress queue, with a headroom of room bytes and a trigger. It fails if that would use
-// up the shared part.
+// GuardQueue lets PFC protect an ingress queue, with a headroom of room bytes and a trigger. Once the size is set, it
+// fails if that would use up the shared part.
 func (b *Buffer) GuardQueue(port packet.PortID, class uint8, room unit.Bytes, t Trigger) error {
 	if b.sized {
 		if b.shared -= room; b.shared <= 0 {
@@ -165,8 +166,9 @@ const (
 	headroom
 )
 
-// choosePart returns the part that n more bytes of a queue use; nowhere: they do not fit. A guarded queue uses its
-// headroom only beyond its threshold, or if the shared part is full.
+// choosePart returns the part that n more bytes of queue q would use: common (reserve and shared part), headroom, or
+// nowhere if they do not fit. A guarded queue uses its headroom only beyond its threshold, or if the shared part is
+// full. It books no bytes.
 func (b *Buffer) choosePart(q *Queue, n unit.Bytes) part {
 	held := q.bytes - q.headroom
 	over := held + n - q.reserved // what the queue would use of the shared part
@@ -201,8 +203,8 @@ func (q *Queue) HasReserve(n unit.Bytes) bool { return q.guarded && q.fitsReserv
 // BookReserve counts n bytes into the reserve, after HasReserve has returned true for them.
 func (q *Queue) BookReserve(n unit.Bytes) { q.bytes += n }
 
-// decidePart returns the part that a packet of n bytes uses, and the verdict. An egress threshold may drop the packet
-// although a part has room.
+// decidePart returns the part that packet p, of n bytes for ingress queue q, would use, and the verdict. An egress
+// threshold may drop the packet although a part has room.
 func (b *Buffer) decidePart(env *dataplane.Env, p *packet.Packet, q *Queue, n unit.Bytes) (part, dataplane.Verdict) {
 	where := b.choosePart(q, n)
 	if where == nowhere {
@@ -233,7 +235,8 @@ func (b *Buffer) Book(p *packet.Packet) {
 	b.bookBytes(q, n, b.choosePart(q, n))
 }
 
-// bookBytes counts n bytes into a part of the buffer.
+// bookBytes adds n bytes to queue q, in its headroom or in the common part (choosePart), and updates the shared part in
+// use. destination must not be nowhere.
 func (b *Buffer) bookBytes(q *Queue, n unit.Bytes, destination part) {
 	before := q.SharedBytes()
 	if destination == headroom {
@@ -262,7 +265,8 @@ func (b *Buffer) Unbook(p *packet.Packet) {
 	b.UnbookBytes(b.IngressQueue(p.Meta.In, p.Meta.Class), unit.Bytes(p.Size))
 }
 
-// UnbookBytes is Unbook for n bytes of a queue, which must be booked there.
+// UnbookBytes removes n bytes from queue q, from its headroom first, and updates the shared part in use. q must hold
+// them.
 func (b *Buffer) UnbookBytes(q *Queue, n unit.Bytes) {
 	if q.FitsReserve() { // all of it is in the reserve
 		q.bytes -= n

@@ -33,9 +33,9 @@ func (c *Config) maxBacklog(unit.Bytes, []int64) dataplane.Backlog {
 	return dataplane.Backlog{Bytes: c.Size}
 }
 
-// maxQueue returns the longest queue of a class that pfc does not protect. While the other queues are empty, it is
-// alpha times the remaining free memory, and the reserves of all ports. The size and the static threshold also limit
-// it.
+// maxQueue returns the max length in bytes of an egress queue of a class that pfc does not protect. While the other
+// queues are empty, it is alpha times the remaining free memory, and the reserves of all ports. The size and the static
+// threshold also limit it.
 func (c *Config) maxQueue(ports int) unit.Bytes {
 	longest := c.Size
 	if c.Alpha > 0 {

@@ -42,8 +42,9 @@ func (c *Config) Traits() dataplane.Traits {
 	return t
 }
 
-// maxBacklog returns twice the content of both queues of a port: data waits while headers are sent, and headers wait
-// while data is. With turns it is twice the longer of both waits.
+// maxBacklog returns, as a time, twice the content of both queues of a port: data waits while headers are sent, and
+// headers wait while data is. With turns it is twice the longer of both waits. frame is a full packet in bytes, and
+// turns are the scheduler's (TurnsFactors).
 func (c *Config) maxBacklog(frame unit.Bytes, turns []int64) dataplane.Backlog {
 	factor := 1 + c.Headers
 	if len(turns) == 2 {
@@ -188,7 +189,8 @@ func isHeader(p *packet.Packet) bool {
 	return p.Kind != packet.Data || p.Size <= maxHeaderSize && p.Payload == 0
 }
 
-// Ingress sets the packet's class to its queue: Headers for packets without payload, and Data for others.
+// Ingress sets the packet's class to its queue: Headers for packets without payload, and Data for others. It accepts
+// every packet.
 func (x *Program) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	p.Meta.Class = Data
 	if isHeader(p) {
@@ -206,8 +208,8 @@ func (p *port) bytesOnWire(now unit.Time) unit.Bytes {
 	return 0
 }
 
-// HasRoom reports whether Admit accepts a packet now, with queue m.Queue, at its port. t is the port m.Out. If its rate
-// has changed, the limits are set first.
+// HasRoom reports whether packet p, of queue m.Queue, fits at now into port t, which is m.Out, within the program's
+// limits and t's own. If the port's rate has changed, it computes the program's limits first.
 func (x *Program) HasRoom(now unit.Time, t *tm.Port, p *packet.Packet) bool {
 	m := &p.Meta
 	at := &x.ports[m.Out]
@@ -221,8 +223,9 @@ func (x *Program) HasRoom(now unit.Time, t *tm.Port, p *packet.Packet) bool {
 	return t.Queue(m.Queue).Bytes()+waits <= most && (!t.IsBounded() || t.Fits(m.Queue, p.Size) == tm.Fits)
 }
 
-// Admit trims data without room, or the last packet of the queue in its place. A trimmed packet without room is dropped
-// as TrimFailed. Control packets, and data that must not be trimmed, are dropped as QueueByteLimit.
+// Admit trims data without room, or at random the last packet of the queue in its place, and counts it. A trimmed
+// packet without room is dropped as TrimFailed. Control packets, and data that must not be trimmed, are dropped as
+// QueueByteLimit.
 func (x *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
 	if x.HasRoom(env.Now(), env.Port(m.Out), p) {
@@ -249,7 +252,8 @@ func (x *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 	return dataplane.Trim
 }
 
-// recordTrim counts a trimmed packet, and flags it if this is its last hop.
+// recordTrim counts a packet that will be trimmed at a port. If the port leads to a host, it sets LastHop in a packet
+// of Weir's own protocols.
 func (x *Program) recordTrim(egress *port, p *packet.Packet) {
 	x.trimmed++
 	if egress.toHost && p.Proto == packet.ProtoOwn {
@@ -257,7 +261,8 @@ func (x *Program) recordTrim(egress *port, p *packet.Packet) {
 	}
 }
 
-// Egress marks data by the queue behind it at the time when it has left the wire, and records that time.
+// Egress marks data by the queue behind it at the time when it has left the wire, and records that time
+// (MarkDeparting). It accepts every packet.
 func (x *Program) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if m := &p.Meta; m.Queue == Data {
 		x.MarkDeparting(env.Now(), env.Port(m.Out), p)
@@ -265,7 +270,9 @@ func (x *Program) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict
 	return dataplane.Accept
 }
 
-// MarkDeparting is Egress for data that departs from a port at now. t is the port p.Meta.Out.
+// MarkDeparting sets CE in data packet p, which departs at now from port t (p.Meta.Out), with a probability by the
+// queue behind it and its own size. It records when p will have left the wire. If the port's rate has changed, it
+// computes the limits first.
 func (x *Program) MarkDeparting(now unit.Time, t *tm.Port, p *packet.Packet) {
 	at := &x.ports[p.Meta.Out]
 	if rate := t.Rate().Bits; rate != at.rate {

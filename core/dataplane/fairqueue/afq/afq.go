@@ -120,9 +120,9 @@ func newProgram(site *dataplane.Site, c config) (*program, error) {
 // Name returns "afq".
 func (x *program) Name() string { return "afq" }
 
-// Admit finds the round of a packet (AFQ §3.3). The bid of its user, at least the current round, grows by its size over
-// the user's weight. Packets made by switches join the current round. A packet with a round beyond the last queue is
-// dropped. The bid is written only in Book.
+// Admit finds the round of a packet (AFQ §3.3), and sets Meta.Queue to the round's queue. The bid of its user or flow,
+// at least the current round's, grows by its size over the user's weight. Packets made by switches join the current
+// round. A packet with a round beyond the last queue is dropped. The bid is only written by Book.
 func (x *program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
 	round, _ := env.Port(m.Out).CurrentRound()
@@ -146,7 +146,8 @@ func (x *program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 	return dataplane.Accept
 }
 
-// readBid returns the count-min estimate: the smallest bid of all rows. It also sets the places of the cells.
+// readBid returns the count-min estimate of a key's bid in bytes: the smallest of its cells in all rows of bids, a
+// port's. It also stores the places of the cells in x.places.
 func (x *program) readBid(bids []uint64, key uint32) uint64 {
 	least := ^uint64(0)
 	for i, seed := range x.seeds {
@@ -160,8 +161,8 @@ func (x *program) readBid(bids []uint64, key uint32) uint64 {
 	return least
 }
 
-// Book writes the bid of a packet that has entered its round. Cells above it stay, because other users share them.
-// Packets without a bid, made by switches, change no cell.
+// Book writes the bid that Admit found for a packet, which has entered its round. Cells above it stay, because other
+// users share them. Packets without a bid, made by switches, change no cell.
 func (x *program) Book(_ *dataplane.Env, p *packet.Packet) {
 	if x.bid == 0 {
 		return

@@ -90,8 +90,8 @@ func (x *program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	return dataplane.Accept
 }
 
-// Admit drops the excess over the fair rate at random (CSFQ figure 3). Packets made by switches pass without being
-// counted.
+// Admit drops the excess over the port's fair rate at random (CSFQ figure 3). Book or OnDrop then counts the packet.
+// Packets made by switches pass without being counted.
 func (x *program) Admit(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if p.Meta.Flags&packet.Internal != 0 {
 		return dataplane.Accept
@@ -103,15 +103,15 @@ func (x *program) Admit(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	return dataplane.Accept
 }
 
-// Book counts an accepted packet.
+// Book counts the packet that Admit has accepted in its port's estimate. Packets made by switches do not count.
 func (x *program) Book(env *dataplane.Env, p *packet.Packet) {
 	if x.pending {
 		x.countPacket(env, p, true)
 	}
 }
 
-// OnDrop counts a dropped packet, and lowers the fair rate if the buffer overflowed. Packets that were counted before,
-// or have no label, do not count.
+// OnDrop counts a dropped packet in its port's estimate, and lowers the port's fair rate if the buffer overflowed.
+// Packets that were counted before, or have no label, do not count.
 func (x *program) OnDrop(env *dataplane.Env, p *packet.Packet, why dataplane.Reason) {
 	if !x.pending || int(p.Meta.Out) >= len(x.ports) {
 		return
@@ -124,7 +124,8 @@ func (x *program) OnDrop(env *dataplane.Env, p *packet.Packet, why dataplane.Rea
 	}
 }
 
-// countPacket updates the port's estimate with the packet in hand. It is then no longer pending.
+// countPacket updates the estimate of p's port with p, the packet in hand, which is then no longer pending. accepted is
+// false for a dropped packet.
 func (x *program) countPacket(env *dataplane.Env, p *packet.Packet, accepted bool) {
 	x.pending = false
 	port := env.Port(p.Meta.Out)
@@ -143,7 +144,7 @@ func (x *program) EvictAddress(a packet.Addr) {
 	x.rates.EvictAddress(a)
 }
 
-// PortState is CSFQ's state of a port (CSFQ figure 3).
+// PortState is CSFQ's state of a port (CSFQ figure 3). Labels and alpha are in bit/s per unit of weight.
 type PortState struct {
 	a, f      users.Rate // rates of all arriving, and of accepted packets
 	alpha     float64    // the fair rate in bit/s; 0: not known, all packets pass
@@ -153,8 +154,8 @@ type PortState struct {
 	congested bool
 }
 
-// DropProbability returns the drop probability of a packet, max(0, 1 − alpha/label). It is 0 while the fair rate is not
-// known.
+// DropProbability returns the drop probability of a packet, max(0, 1 − alpha/label). label is the rate of its user in
+// bit/s per unit of weight. It is 0 while the fair rate is not known.
 func (p *PortState) DropProbability(label float64) float64 {
 	if p.alpha <= 0 || label <= p.alpha {
 		return 0

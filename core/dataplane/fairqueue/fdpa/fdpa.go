@@ -83,7 +83,7 @@ func newProgram(site *dataplane.Site, c config) (*program, error) {
 // Name returns "fdpa".
 func (x *program) Name() string { return "fdpa" }
 
-// Ingress measures the rate of the user. Packets made by switches do not count.
+// Ingress measures the rate of the user. Packets made by switches do not count. It accepts every packet.
 func (x *program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if p.Meta.Flags&packet.Internal == 0 {
 		x.rates.AddPacket(env.Now(), p, x.config.K)
@@ -91,7 +91,8 @@ func (x *program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	return dataplane.Accept
 }
 
-// Admit chooses the queue by the user's rate in fair shares at the port. Packets made by switches join the first.
+// Admit counts the user as active at the port, and sets Meta.Queue by its rate in fair shares there. It accepts every
+// packet. Packets made by switches join the first.
 func (x *program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
 	if m.Flags&packet.Internal != 0 {

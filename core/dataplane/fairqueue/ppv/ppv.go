@@ -193,8 +193,8 @@ func (x *program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 	return dataplane.Accept
 }
 
-// countBytes counts an arriving packet, whether or not it is dropped. It first swaps the windows if the current one has
-// ended.
+// countBytes counts the bytes of an arriving packet for its rank, whether or not it is dropped. It first swaps the
+// windows if the current one has ended.
 func (k *portState) countBytes(now unit.Time, rank uint32, bytes int64, window unit.Time) {
 	if now >= k.windowEnd {
 		if now >= k.windowEnd+window { // the last window had no packets
@@ -207,16 +207,16 @@ func (k *portState) countBytes(now unit.Time, rank uint32, bytes int64, window u
 	k.currentBytes[rank] += bytes
 }
 
-// updateThreshold applies PIE's control law (RFC 8033 §4.2) without its cap (RFC 8033 §5.5), and then sets the
-// threshold. delay is in seconds.
+// updateThreshold updates the probability by PIE's control law (RFC 8033 §4.2) without its cap (RFC 8033 §5.5), and
+// then sets the threshold. delay is in seconds.
 func (k *portState) updateThreshold(delay float64, c *Config) {
 	k.probability = pie.Law{Target: c.Target, Alpha: c.Alpha, Beta: c.Beta}.NextProbability(k.probability, k.delay, delay)
 	k.delay = delay
 	k.findThreshold()
 }
 
-// findThreshold sets the threshold such that the packets above it, and a part of those at it, have the probability's
-// share of bytes.
+// findThreshold sets threshold and partAtThreshold such that the packets above it, and a part of those at it, have the
+// probability's share of the bytes of both windows.
 func (k *portState) findThreshold() {
 	total := int64(0)
 	for i := range k.currentBytes {

@@ -185,7 +185,8 @@ func (x *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	return dataplane.Accept
 }
 
-// Admit is the core: it moves the threshold, at most once an interval, and drops packets above it.
+// Admit is the core. It drops packets with a colour above the port's threshold, which it first moves, at most once an
+// interval. Packets made by switches are accepted and have no effect.
 func (x *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if p.Meta.Flags&packet.Internal != 0 {
 		return dataplane.Accept
@@ -208,7 +209,7 @@ func (x *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 
 // moveThreshold lowers the threshold, from the highest colour since the last move, while the queue is long and does not
 // become shorter. It raises the threshold, at most to maxColour, while the queue is short. The lengths are in bytes, or
-// in packets if High is.
+// in packets if High is. It stores the length for the next move.
 func (k *portState) moveThreshold(queue, low, high float64, maxColour uint32) {
 	switch {
 	case queue > high && queue >= k.lastQueue:

@@ -139,7 +139,7 @@ type port struct {
 }
 
 // newProgram returns the program of a switch. At a port without a rate in bit/s the supply is 0, and a threshold as a
-// time is 1 byte.
+// time is 1 byte. The error is always nil.
 func newProgram(site *dataplane.Site, c config) (*program, error) {
 	largest := unit.Bytes(site.MaxFrame)
 	if largest == 0 {
@@ -232,7 +232,8 @@ func (b *program) grantRequest(p *port, h *packet.Bolt) {
 	}
 }
 
-// sendNotice sends the message about p to p's sender, through the ingress.
+// sendNotice makes a notice with header h and p's flow and Seq, and sends it to p's sender through the ingress. p stays
+// as it is.
 func (b *program) sendNotice(env *dataplane.Env, p *packet.Packet, h *packet.Bolt) {
 	n := env.NewPacket()
 	n.Kind, n.Proto, n.Version, n.TOS = packet.Notice, p.Proto, p.Version, uint8(b.config.TOS)

@@ -106,7 +106,8 @@ func (n *notifier) Name() string { return "fast_cnp" }
 // SentCount returns the number of CNPs sent.
 func (n *notifier) SentCount() uint64 { return n.sent }
 
-// Book decides about a packet that has entered its queue, by the queue that it found.
+// Book notifies the sender of a markable packet, or marks the packet, by the queue that it found on arrival
+// (notifyOrMark).
 func (e *enqueue) Book(env *dataplane.Env, p *packet.Packet) {
 	m := &p.Meta
 	if ecn.IsMarkable(p) {
@@ -114,7 +115,8 @@ func (e *enqueue) Book(env *dataplane.Env, p *packet.Packet) {
 	}
 }
 
-// Egress decides about a packet that has left its queue, by the queue that remains. It drops no packet.
+// Egress notifies the sender of a markable packet, or marks the packet, by the queue that it leaves behind
+// (notifyOrMark). It accepts every packet.
 func (d *dequeue) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
 	if ecn.IsMarkable(p) {
@@ -123,8 +125,8 @@ func (d *dequeue) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict
 	return dataplane.Accept
 }
 
-// notifyOrMark draws by the queue's length whether p is congested. If so, it sends a CNP about RDMA data when one is
-// due, and marks other packets, or all with Config.Mark.
+// notifyOrMark draws by the queue's length, in the units of the port's curve, whether p is congested. If so, it sends a
+// CNP about RDMA data when one is due, and counts it. It marks other packets, or all with Config.Mark.
 func (n *notifier) notifyOrMark(env *dataplane.Env, p *packet.Packet, length unit.Bytes) {
 	m := &p.Meta
 	if !n.config.Curves[m.Out].DrawMark(length, n.config.Random) {
@@ -141,7 +143,7 @@ func (n *notifier) notifyOrMark(env *dataplane.Env, p *packet.Packet, length uni
 	}
 }
 
-// newNotification returns the CNP about p, with p's ends swapped.
+// newNotification returns a new packet with the CNP about p, from p's destination to its source.
 func (n *notifier) newNotification(env *dataplane.Env, p *packet.Packet) *packet.Packet {
 	c := env.NewPacket()
 	c.Kind, c.Proto, c.Version, c.TOS = packet.Notice, p.Proto, p.Version, n.config.TOS

@@ -31,7 +31,7 @@ func newTable(flows int, interval unit.Time, seed uint32) table {
 }
 
 // recordIfDue reports whether a flow may have a CNP now, and records it if so. If all entries of its set are in use,
-// the flow may not.
+// the flow may not. Refusals are counted by their cause.
 func (t *table) recordIfDue(now unit.Time, flow uint32) bool {
 	h := flow ^ t.seed // the finaliser of MurmurHash3
 	h = (h ^ h>>16) * 0x85ebca6b

@@ -56,7 +56,7 @@ type class struct {
 // perByte is the unit of class.fraction.
 const perByte = 1 << 16
 
-// addShare counts the class's share of a number of bytes.
+// addShare adds a share, 0 to 1, of a number of bytes to the class's sent bytes. It keeps the fraction of a byte.
 func (c *class) addShare(bytes uint64, share float64) {
 	c.fraction += bytes * uint64(share*perByte)
 	c.txBytes += c.fraction / perByte
@@ -153,7 +153,8 @@ func Scheme() dataplane.Scheme {
 		Source: "draft-miao-iccrg-hpccplus-01 §6.1, §7.1; HPCC (SIGCOMM 2019) §4.1"}, newProgram)
 }
 
-// buildProgram returns the program with the format of the site's links.
+// buildProgram returns the program with the format that c has for the rates of the site's links. It fails if the format
+// cannot describe them.
 func buildProgram(site *dataplane.Site, c Config) (*Program, error) {
 	f, err := c.Telemetry(site.Rates)
 	if err != nil {
@@ -221,7 +222,7 @@ func (x *port) setRate(f *telemetry.Format, rate unit.Rate) {
 func (t *Program) Name() string { return "telemetry" }
 
 // Egress takes the snapshot of the port: after the dequeue, before the packet counts as sent. It writes the snapshot
-// into p if p requests it, and drops no packet.
+// into p if p requests it, and updates the port's load and classes. It accepts every packet.
 func (t *Program) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if !t.updatesAlways && !p.HasAnyHotExtension() { // nearly all packets without a request
 		return dataplane.Accept
@@ -302,8 +303,8 @@ func (t *Program) writeWanted(env *dataplane.Env, p *packet.Packet, x *port, h *
 	return requests != 0, written
 }
 
-// packetLength returns the length of p's IP packet. Additions of programs before are not in the frame yet, and tags do
-// not count for an MTU. It is at least the length in the frame.
+// packetLength returns the length in bytes of p's IP packet. Additions of programs before are not in the frame yet, and
+// tags do not count for an MTU. It is at least the length in the frame.
 func packetLength(p *packet.Packet) int32 {
 	n := p.Headers() + p.ExtensionBytes() + p.Payload - packet.EthernetHeader
 	if p.Data == nil {
@@ -321,8 +322,8 @@ func packetLength(p *packet.Packet) int32 {
 	return max(n, int32(len(p.Data)-at-2))
 }
 
-// describeClass turns the port's snapshot into the class's: its queue, its bytes, and its share of the rate (draft-miao
-// §9.4), with its part of the queues in strict priority. It changes h.
+// describeClass changes h from the port's snapshot to the class's (m.Queue): its queue, its bytes, and its share of the
+// rate (draft-miao §9.4), with its part of the queues in strict priority.
 func (t *Program) describeClass(env *dataplane.Env, m *packet.Metadata, h *telemetry.Hop) {
 	x, out := &t.ports[m.Out], env.Port(m.Out)
 	c := &x.classes[m.Queue]
@@ -379,7 +380,8 @@ func (t *Program) busyShares(x *port, out *tm.Port, now unit.Time) (sum float64)
 	return sum
 }
 
-// classShare returns class q's share of the rate while it and the classes with the sum busySum of shares are busy.
+// classShare returns class q's share of the rate while it is busy, next to the busy classes, which have the sum busySum
+// of shares. With idle 0 it is the configured share.
 func (t *Program) classShare(x *port, out *tm.Port, q uint8, busySum float64, now unit.Time) float64 {
 	own := x.classes[q].share
 	if t.idle == 0 {

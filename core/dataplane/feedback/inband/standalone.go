@@ -13,7 +13,8 @@ type standalone struct {
 	records, without []uint64 // by port
 }
 
-// newProgram returns the program for a switch of a network, or for a standalone one, which has no routes.
+// newProgram returns the program for a switch of a network, or for a standalone one, which has no routes, and has
+// c.Identity.
 func newProgram(site *dataplane.Site, c Config) (dataplane.Program, error) {
 	p, err := buildProgram(site, c)
 	if err != nil || site.Routes != nil {
@@ -23,7 +24,8 @@ func newProgram(site *dataplane.Site, c Config) (dataplane.Program, error) {
 	return &standalone{p, make([]uint64, site.Ports), make([]uint64, site.Ports)}, nil
 }
 
-// Egress also counts packets with a record of this switch, and packets that requested one without success.
+// Egress writes telemetry into p if p requests it, and updates loads and classes. It counts packets with a record of
+// this switch, and packets that requested one without success. It accepts every packet.
 func (a *standalone) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	asked, written := a.writeTelemetry(env, p)
 	switch {
@@ -35,8 +37,9 @@ func (a *standalone) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verd
 	return dataplane.Accept
 }
 
-// Adopt takes over the counts, and also averages of loads and counts of classes if the ports have the same classes. It
-// keeps no state of a switch with another number of ports.
+// Adopt takes over the counts, and also averages of loads and counts of classes if the ports have the same classes.
+// From a switch with another number of ports, or another program, it takes nothing over, and kept is "". lost is always
+// nil.
 func (a *standalone) Adopt(_ unit.Time, other dataplane.Program) (kept string, lost []string) {
 	old, ok := other.(*standalone)
 	if !ok || len(old.records) != len(a.records) {
