@@ -49,7 +49,7 @@ type dwrr struct {
 // Params declares the options of dwrr, each bound to a field of c.
 func (c *dwrr) Params(p *scheme.Params) {
 	c.quantumConfig.Params(p)
-	scheme.MapOf(p, &c.Weights, queueOf, scheme.Ints, "weights", "weight by queue; a queue that is not given has "+
+	scheme.MapOf(p, &c.Weights, parseQueue, scheme.Ints, "weights", "weight by queue; a queue that is not given has "+
 		"weight 1", "Weir").Min("1").Max("1000")
 	p.Int(&c.Priority, "priority", "0", "number of first queues that are served before the others, in strict priority",
 		"Weir; HPCC simulator: 1").Min("0").Max("16")
@@ -62,7 +62,7 @@ type wrr struct {
 
 // Params declares the options of wrr, each bound to a field of c.
 func (c *wrr) Params(p *scheme.Params) {
-	scheme.MapOf(p, &c.Weights, queueOf, scheme.Ints, "weights", "packets per round, by queue; a queue that is not "+
+	scheme.MapOf(p, &c.Weights, parseQueue, scheme.Ints, "weights", "packets per round, by queue; a queue that is not "+
 		"given sends 1", "Weir").Min("1").Max("100000")
 }
 
@@ -120,9 +120,9 @@ type guaranteeConfig struct {
 // Params declares the options of guarantee, each bound to a field of c.
 func (c *guaranteeConfig) Params(p *scheme.Params) {
 	c.quantumConfig.Params(p)
-	scheme.MapOf(p, &c.Guarantees, queueOf, scheme.Shares, "guarantees",
+	scheme.MapOf(p, &c.Guarantees, parseQueue, scheme.Shares, "guarantees",
 		"guaranteed share of the rate, by queue; a queue that is not given has 0", "Weir").Max("100%")
-	scheme.MapOf(p, &c.Ceilings, queueOf, scheme.Shares, "ceilings",
+	scheme.MapOf(p, &c.Ceilings, parseQueue, scheme.Shares, "ceilings",
 		"maximum share of the rate, by queue; a queue that is not given has 100%", "Weir").Above("0%").Max("100%")
 	p.Bool(&c.Hard, "hard", "false", "apply ceilings even if the port would otherwise be idle", "Weir")
 	p.Int(&c.Priority, "priority", "0", "number of first queues that are served before the others while below their "+
@@ -184,8 +184,8 @@ func (c *queues) Params(p *scheme.Params) {
 	})
 }
 
-// queueOf parses the number of a queue, a decimal integer of 0 or more.
-func queueOf(s string) (int, error) {
+// parseQueue parses the number of a queue, a decimal integer of 0 or more.
+func parseQueue(s string) (int, error) {
 	n, err := strconv.Atoi(s)
 	if err != nil || n < 0 {
 		return 0, fmt.Errorf("%q is not a queue", s)

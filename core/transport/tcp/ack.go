@@ -54,7 +54,7 @@ func (s *Sender) handleAck(now unit.Time, p *packet.Packet, seq, ack, window int
 	if ack < s.una {
 		if t.Blocks > 0 { // old, but its SACK may be new
 			s.tagSACK(now, t, ack, &e)
-			s.handleAlert(now, p, &e, s.rate.Delivered)
+			s.handleAlert(now, p, &e)
 		}
 		return
 	}
@@ -89,7 +89,7 @@ func (s *Sender) handleAck(now unit.Time, p *packet.Packet, seq, ack, window int
 	}
 	if s.queue.len() == 0 {
 		if e.flags&dsacked != 0 {
-			s.handleAlert(now, p, &e, delivered)
+			s.handleAlert(now, p, &e)
 		}
 		s.receiveProbeReply(now)
 		if s.tlp.outstanding() {
@@ -108,7 +108,7 @@ func (s *Sender) handleAck(now unit.Time, p *packet.Packet, seq, ack, window int
 		if e.flags&(advanced|notDuplicate|dsacked) == 0 {
 			e.duplicate = true
 		}
-		s.handleAlert(now, p, &e, delivered)
+		s.handleAlert(now, p, &e)
 	}
 	if e.flags&setTimer != 0 && !s.scheduleProbe(now, true) {
 		s.rearmTimer(now)

@@ -13,7 +13,7 @@
 //	                                                                           TestBlindSegments
 //	RFC 2018 §3, §4 SACK, receiving          Receiver.holdSegment             TestSACKBlocks
 //	RFC 2018 §5, RFC 6675 SACK, sending      Sender.tagSACK, scoreboard       TestDupThresh, TestRandomPaths
-//	RFC 2018 §8 reneging                     Sender.checkReneging             TestSender_ResendsRenegedData
+//	RFC 2018 §8 reneging                     Sender.handleReneging             TestSender_ResendsRenegedData
 //	RFC 2883 DSACK                           Receiver.recordDuplicate         TestSACKBlocks
 //	RFC 3708, RFC 3522 undo (DSACK, Eifel)   undo                             TestUndo_RestoresSpuriousReduction,
 //	                                                                          TestUndoState

@@ -35,12 +35,12 @@ func (r *recovery) isReducing() bool {
 
 // handleAlert is the state machine of recovery after an ACK with effects e (tcp_fastretrans_alert). It ends states
 // whose data is acknowledged, undoes spurious reductions, finds losses, and enters Recovery or Reduced.
-func (s *Sender) handleAlert(now unit.Time, p *packet.Packet, e *event, deliveredBefore int64) {
+func (s *Sender) handleAlert(now unit.Time, p *packet.Packet, e *event) {
 	t := &p.TCP
 	if e.flags&echoed != 0 {
 		s.undo.possible = false
 	}
-	if s.checkReneging(now, e) {
+	if s.handleReneging(now, e) {
 		return
 	}
 	// D. states that end when high_seq is acknowledged

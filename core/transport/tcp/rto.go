@@ -32,9 +32,9 @@ func (r *rto) expire() {
 	r.double()
 }
 
-// exhausted reports whether the connection is to be given up (RFC 9293 §3.8.3, tcp_retries2). A peer with a closed
+// mustGiveUp reports whether the connection is to be given up (RFC 9293 §3.8.3, tcp_retries2). A peer with a closed
 // window does not exhaust it as long as it answers: then retries becomes 1.
-func (r *rto) exhausted(closedWindow bool) bool {
+func (r *rto) mustGiveUp(closedWindow bool) bool {
 	if closedWindow && r.retries > 0 {
 		r.retries = 1
 	}

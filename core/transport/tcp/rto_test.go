@@ -145,15 +145,15 @@ func TestRTOGivesUp(t *testing.T) {
 	t.Run("RFC 9293 §3.8.3: the connection is given up", func(t *testing.T) {
 		r := newRTO(initialRTO)
 		for range maxRetries {
-			if r.exhausted(false) {
+			if r.mustGiveUp(false) {
 				t.Fatalf("after %d timeouts", r.retries)
 			}
 			r.expire()
 		}
-		if !r.exhausted(false) {
+		if !r.mustGiveUp(false) {
 			t.Errorf("%d timeouts are not enough", r.retries)
 		}
-		if r.exhausted(true) || r.retries != 1 { // a peer that answers probes of its closed window lives
+		if r.mustGiveUp(true) || r.retries != 1 { // a peer that answers probes of its closed window lives
 			t.Errorf("with a closed window: %+v", r)
 		}
 	})

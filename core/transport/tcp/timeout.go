@@ -15,9 +15,9 @@ type frto struct {
 // end ends F-RTO without a result: the usual recovery follows.
 func (f *frto) end() { f.active, f.sendNew = false, false }
 
-// checkReneging reports whether the receiver has dropped SACKed data: its acknowledgement ends exactly where that
+// handleReneging reports whether the receiver has dropped SACKed data: its acknowledgement ends exactly where that
 // begins. The timer is set then (tcp_check_sack_reneging).
-func (s *Sender) checkReneging(now unit.Time, e *event) bool {
+func (s *Sender) handleReneging(now unit.Time, e *event) bool {
 	if e.flags&advanced == 0 || s.queue.len() == 0 || s.queue.at(s.queue.first).flags&sacked == 0 {
 		return false
 	}
@@ -34,7 +34,7 @@ func (s *Sender) handleTimeout(now unit.Time) {
 		s.setTimer(noTimer, unit.Never)
 		return
 	}
-	if s.rto.exhausted(s.peer.window == 0) {
+	if s.rto.mustGiveUp(s.peer.window == 0) {
 		s.closeConnection()
 		return
 	}

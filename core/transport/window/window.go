@@ -59,7 +59,7 @@ func New(f transport.Flow, window int, timeout unit.Time) (*Sender, *Receiver) {
 	}
 	s.counters.Finished = unit.Never
 	r := &Receiver{
-		size: int64(f.Size), nacked: -1, version: f.Version, tos: f.TOS,
+		size: int64(f.Size), nacked: -1,
 		hash:     packet.FlowHash(f.Dst, f.Src, f.DstPort, f.SrcPort, packet.ProtoOwn),
 		ackFrame: f.Framing.FrameBytes(headers, 0, false),
 	}
@@ -170,8 +170,6 @@ type Receiver struct {
 	nacked   int64 // expected when the last NACK was sent: one NACK a gap
 	hash     uint32
 	ackFrame int32
-	version  uint8
-	tos      uint8
 	counters transport.Counters
 }
 
