@@ -21,7 +21,7 @@ type PINTConfig struct {
 	Share  float64 // share of acknowledgements that are used
 }
 
-// Params declares the options of hpcc_pint, each bound to a field of c.
+// Params binds the options of hpcc_pint to the fields of c, which keep their values.
 func (c *PINTConfig) Params(p *scheme.Params) {
 	c.bindLaw(p, presets[:Agent])
 	c.bindWindow(p)

@@ -20,7 +20,7 @@ type PowerConfig struct {
 	MinRate    unit.Rate // as Config.MinRate
 }
 
-// Params declares the options of powertcp, each bound to a field of c.
+// Params binds the options of powertcp to the fields of c, which keep their values.
 func (c *PowerConfig) Params(p *scheme.Params) {
 	p.Share(&c.Gamma, "gamma", "90%", "weight of a new window in the average", "ns3-datacenter").Min("0.01%").Max("100%")
 	p.Rate(&c.Beta, "beta", "150Mbps", "additive increase, as a rate", "ns3-datacenter").Min("0bps").

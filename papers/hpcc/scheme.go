@@ -105,7 +105,7 @@ type Config struct {
 // Defaults returns the scheme's default configuration.
 func Defaults() Config { return scheme.Defaults[Config]() }
 
-// Params declares the options of hpcc, each bound to a field of c.
+// Params binds the options of hpcc to the fields of c, which keep their values.
 func (c *Config) Params(p *scheme.Params) {
 	c.bindLaw(p, presets[:Agent])
 	c.bindCensus(p, "off")

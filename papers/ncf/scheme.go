@@ -45,7 +45,7 @@ func (o *Options) supplies(proto uint8) bool {
 	}
 }
 
-// Params declares the options of ncf, each bound to a field of o.
+// Params binds the options of ncf to the fields of o, which keep their values.
 func (o *Options) Params(p *scheme.Params) {
 	o.bindSketch(p)
 	o.bindMemory(p)

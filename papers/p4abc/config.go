@@ -48,7 +48,7 @@ func (c *Config) Traits() dataplane.Traits {
 		}}
 }
 
-// Params declares the options of abc, each bound to a field of c.
+// Params binds the options of abc to the fields of c, which keep their values.
 func (c *Config) Params(p *scheme.Params) {
 	part := func() bool { return c.Domain == DomainMember }
 	scheme.TextOf(p, &c.Domain, "domain", string(WholeDomain),

@@ -25,7 +25,7 @@ func (o *Options) Traits() dataplane.Traits {
 	return dataplane.Traits{WhyNotStandalone: o.whyNotStandalone(), MarksFrom: dataplane.AtAnyLength, SelectsPath: true}
 }
 
-// Params declares the options of p4te, each bound to a field of o.
+// Params binds the options of p4te to the fields of o, which keep their values.
 func (o *Options) Params(p *scheme.Params) {
 	p.Bool(&o.Monitor, "monitoring", "true", "monitor queue depth, hop delay, utilisation and the classes' rates; "+
 		"false: no flow changes its path and no rate is changed", "P4TE §6.1")

@@ -21,7 +21,7 @@ type Config struct {
 	Paced       bool       // every window is also a rate, not only those below a packet
 }
 
-// Params declares the options of bolt, each bound to a field of c.
+// Params binds the options of bolt to the fields of c, which keep their values.
 func (c *Config) Params(p *scheme.Params) {
 	p.Float(&c.AI, "ai", "1", "additive increase [packets per round trip]", "Bolt algorithm 2").Min("0").Max("1000")
 	p.Share(&c.MaxDecrease, "max_md", "50%", "maximum decrease: of a window of at most one packet at a switch's "+

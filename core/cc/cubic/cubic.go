@@ -29,7 +29,7 @@ type Config struct {
 	Variant         string // RFC9438, Linux
 }
 
-// Params declares the options of cubic, each bound to a field of c.
+// Params binds the options of cubic to the fields of c, which keep their values.
 func (c *Config) Params(p *scheme.Params) {
 	p.Float(&c.C, "c", "0.4", "growth of the window, C [packets/s³]", "RFC 9438 §5").Min("0.001").Max("1000")
 	p.Float(&c.Beta, "beta", "0.7", "factor by which a loss multiplies the window",

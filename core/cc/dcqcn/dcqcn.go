@@ -72,7 +72,7 @@ type Options struct {
 	cc.RateConfig
 }
 
-// Params declares the options of dcqcn, each bound to a field of o.
+// Params binds the options of dcqcn to the fields of o, which keep their values.
 func (o *Options) Params(p *scheme.Params) {
 	p.Text(&o.Preset, "preset", Paper, "source of the values that are not given: paper, or vendor (Mellanox, as in "+
 		"the HPCC simulator)", "DCQCN §5; HPCC simulator run.py").Words(Paper, Vendor)

@@ -15,7 +15,7 @@ type Config struct {
 	SlowStart    bool // false: the first window is one of congestion avoidance
 }
 
-// Params declares the options of dctcp, each bound to a field of c.
+// Params binds the options of dctcp to the fields of c, which keep their values.
 func (c *Config) Params(p *scheme.Params) {
 	p.Share(&c.G, "g", "6.25%", "weight of a new sample in the average share of marks, g",
 		"RFC 8257 §4.2").Min("0%").Max("100%")

@@ -40,7 +40,7 @@ type Config struct {
 	ResetThreshold int       // RETX_RESET_THRESHOLD: timeouts in a row that reset the window
 }
 
-// Params declares the options of swift, each bound to a field of c.
+// Params binds the options of swift to the fields of c, which keep their values.
 func (c *Config) Params(p *scheme.Params) {
 	p.Time(&c.BaseTarget, "base_target", "20us", "base target delay, of a path without hops",
 		"csg-htsim").Min("1ps").Max("1s")

@@ -84,7 +84,7 @@ type Options struct {
 	cc.RateConfig
 }
 
-// Params declares the options of timely, each bound to a field of o.
+// Params binds the options of timely to the fields of o, which keep their values.
 func (o *Options) Params(p *scheme.Params) {
 	p.Text(&o.Preset, "preset", Paper,
 		"variant of the algorithm, and source of the values that are not given; paper: TIMELY's algorithm 1; patched: "+

@@ -19,7 +19,7 @@ type config struct {
 	Others string                  // class of the others: selector, the upper three bits, or a number
 }
 
-// Params declares the options of classify, each bound to a field of c.
+// Params binds the options of classify to the fields of c, which keep their values.
 func (c *config) Params(p *scheme.Params) {
 	scheme.MapOf(p, &c.DSCP, parseDSCP, scheme.Ints, "dscp", "class from 0 to 7, by DSCP from 0 to 63",
 		"Weir: none").Min("0").Max("7")

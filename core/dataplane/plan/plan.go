@@ -32,7 +32,7 @@ func (c *Config) Traits() dataplane.Traits {
 	}}
 }
 
-// Params declares the options of plan, each bound to a field of c.
+// Params binds the options of plan to the fields of c, which keep their values.
 func (c *Config) Params(p *scheme.Params) {
 	scheme.MapOf(p, &c.Rates, users.ParseAddresses, scheme.Rates, "rates",
 		"rate of a plan, by user: a name of `users`, an address or prefix, or several separated by |; the longest "+

@@ -16,7 +16,7 @@ type CoDel struct {
 	MaxPacket        unit.Bytes // a queue of this size or less is never too long
 }
 
-// Params declares the options of CoDel, each bound to a field of c.
+// Params binds the options of CoDel to the fields of c, which keep their values.
 func (c *CoDel) Params(p *scheme.Params) {
 	p.Time(&c.Target, "target", "5ms", "target delay of a persistent queue; 5 to 10 % of the interval",
 		"RFC 8289 §4").Above("0s").Max("10s")

@@ -33,7 +33,7 @@ func define[C any, P scheme.Bound[C]](s scheme.Scheme,
 // quantumConfig is the number of bytes that a queue earns a turn.
 type quantumConfig struct{ Quantum unit.Bytes }
 
-// Params declares the options of drr, each bound to a field of c.
+// Params binds the options of drr to the fields of c, which keep their values.
 func (c *quantumConfig) Params(p *scheme.Params) {
 	p.Size(&c.Quantum, "quantum", "1514 B", "bytes that a queue may send per round; at least the largest frame",
 		"DRR: Max").Min("64 B").Max("1MB")
@@ -46,7 +46,7 @@ type dwrr struct {
 	Priority int                     // number of first queues in strict priority over the others
 }
 
-// Params declares the options of dwrr, each bound to a field of c.
+// Params binds the options of dwrr to the fields of c, which keep their values.
 func (c *dwrr) Params(p *scheme.Params) {
 	c.quantumConfig.Params(p)
 	scheme.MapOf(p, &c.Weights, queueOf, scheme.Ints, "weights", "weight by queue; a queue that is not given has "+
@@ -60,7 +60,7 @@ type wrr struct {
 	Weights []scheme.Pair[int, int] // packets a turn by queue, default 1
 }
 
-// Params declares the options of wrr, each bound to a field of c.
+// Params binds the options of wrr to the fields of c, which keep their values.
 func (c *wrr) Params(p *scheme.Params) {
 	scheme.MapOf(p, &c.Weights, queueOf, scheme.Ints, "weights", "packets per round, by queue; a queue that is not "+
 		"given sends 1", "Weir").Min("1").Max("100000")
@@ -84,7 +84,7 @@ func (c *wrr) turnPackets(queues int) []int64 {
 	return turns
 }
 
-// Params declares the options of fq, each bound to a field of c.
+// Params binds the options of fq to the fields of c, which keep their values.
 func (c *FQ) Params(p *scheme.Params) {
 	p.Int(&c.Flows, "flows", "1024", "number of hash buckets for flows in a queue",
 		"RFC 8290 §5.2.5").Min("1").Max(strconv.Itoa(maxFlows))
@@ -97,7 +97,7 @@ func (c *FQ) Params(p *scheme.Params) {
 		"Weir; RFC 8290 §4.1: head")
 }
 
-// Params declares the options of user_fq, each bound to a field of c.
+// Params binds the options of user_fq to the fields of c, which keep their values.
 func (c *ByUser) Params(p *scheme.Params) {
 	c.Config.Params(p)
 	p.Size(&c.Quantum, "quantum", "1514 B",
@@ -117,7 +117,7 @@ type guaranteeConfig struct {
 	Burst                unit.Bytes                  // max distance of a queue ahead of its share
 }
 
-// Params declares the options of guarantee, each bound to a field of c.
+// Params binds the options of guarantee to the fields of c, which keep their values.
 func (c *guaranteeConfig) Params(p *scheme.Params) {
 	c.quantumConfig.Params(p)
 	scheme.MapOf(p, &c.Guarantees, queueOf, scheme.Shares, "guarantees",
@@ -163,7 +163,7 @@ type queues struct {
 	Burst unit.Bytes
 }
 
-// Params declares the options of the scheduler ncf, each bound to a field of c.
+// Params binds the options of the scheduler ncf to the fields of c, which keep their values.
 func (c *queues) Params(p *scheme.Params) {
 	c.quantumConfig.Params(p)
 	p.Share(&c.Control, "control", "5%", "ceiling of the control queue, which is the first", "BS'19 §4.2").

@@ -24,7 +24,7 @@ type Config struct {
 	Aggregates []Aggregate
 }
 
-// Params declares the options of users and aggregates, each bound to a field of c.
+// Params binds the options of users and aggregates to the fields of c, which keep their values.
 func (c *Config) Params(p *scheme.Params) {
 	p.Rate(&c.Reference, "reference", "10kbps", "reference rate, which acts as a weight, of sources without an "+
 		"aggregate", "P4-ABC §6.1.3").Min("1bps")

@@ -102,7 +102,7 @@ func (c *common) bindReduce(p *scheme.Params) {
 
 type allReduce struct{ common }
 
-// Params declares the options of all_reduce, each bound to a field of c.
+// Params binds the options of all_reduce to the fields of c, which keep their values.
 func (c *allReduce) Params(p *scheme.Params) {
 	c.bindCommon(p, "size of the buffer of each host; all hosts get the sum")
 	c.bindAlgorithm(p, AllReduce)
@@ -117,7 +117,7 @@ type allReduceFlows struct {
 	size      unit.Bytes
 }
 
-// Params declares the options of all_reduce_flows, each bound to a field of c.
+// Params binds the options of all_reduce_flows to the fields of c, which keep their values.
 func (c *allReduceFlows) Params(p *scheme.Params) {
 	p.Size(&c.size, "size", "", "size of the buffer of each host; all hosts get the sum", "Weir").Required().Min("1 B")
 	p.Text(&c.algorithm, "algorithm", FlowAlgorithms[0], "algorithm of the operation", "Weir").Words(FlowAlgorithms...)
@@ -125,7 +125,7 @@ func (c *allReduceFlows) Params(p *scheme.Params) {
 
 type allGather struct{ common }
 
-// Params declares the options of all_gather, each bound to a field of c.
+// Params binds the options of all_gather to the fields of c, which keep their values.
 func (c *allGather) Params(p *scheme.Params) {
 	c.bindCommon(p, "size of the buffer that each host gets and of which it has one block at the start")
 	c.bindAlgorithm(p, AllGather)
@@ -134,7 +134,7 @@ func (c *allGather) Params(p *scheme.Params) {
 
 type reduceScatter struct{ common }
 
-// Params declares the options of reduce_scatter, each bound to a field of c.
+// Params binds the options of reduce_scatter to the fields of c, which keep their values.
 func (c *reduceScatter) Params(p *scheme.Params) {
 	c.bindCommon(p, "size of the buffer of each host; each host gets a block of the sum")
 	c.bindAlgorithm(p, ReduceScatter)
@@ -144,7 +144,7 @@ func (c *reduceScatter) Params(p *scheme.Params) {
 
 type allToAll struct{ common }
 
-// Params declares the options of all_to_all, each bound to a field of c.
+// Params binds the options of all_to_all to the fields of c, which keep their values.
 func (c *allToAll) Params(p *scheme.Params) {
 	c.bindCommon(p, "size of the buffer of each host, with a block for every host")
 	c.bindAlgorithm(p, AllToAll)
@@ -158,7 +158,7 @@ func (c *allToAll) Params(p *scheme.Params) {
 
 type broadcast struct{ common }
 
-// Params declares the options of broadcast, each bound to a field of c.
+// Params binds the options of broadcast to the fields of c, which keep their values.
 func (c *broadcast) Params(p *scheme.Params) {
 	c.bindCommon(p, "size of the buffer of the first host, which all hosts get")
 	c.bindAlgorithm(p, Broadcast)
@@ -167,7 +167,7 @@ func (c *broadcast) Params(p *scheme.Params) {
 
 type reduce struct{ common }
 
-// Params declares the options of reduce, each bound to a field of c.
+// Params binds the options of reduce to the fields of c, which keep their values.
 func (c *reduce) Params(p *scheme.Params) {
 	c.bindCommon(p, "size of the buffer of each host; the first host gets the sum")
 	c.bindAlgorithm(p, Reduce)
@@ -177,7 +177,7 @@ func (c *reduce) Params(p *scheme.Params) {
 
 type gather struct{ common }
 
-// Params declares the options of gather, each bound to a field of c.
+// Params binds the options of gather to the fields of c, which keep their values.
 func (c *gather) Params(p *scheme.Params) {
 	c.bindCommon(p, "size of the buffer that the first host gets, with a block of each host")
 	c.bindParts(p)
@@ -185,7 +185,7 @@ func (c *gather) Params(p *scheme.Params) {
 
 type scatter struct{ common }
 
-// Params declares the options of scatter, each bound to a field of c.
+// Params binds the options of scatter to the fields of c, which keep their values.
 func (c *scatter) Params(p *scheme.Params) {
 	c.bindCommon(p, "size of the buffer of the first host, with a block for each host")
 	c.bindParts(p)
@@ -193,7 +193,7 @@ func (c *scatter) Params(p *scheme.Params) {
 
 type stages struct{ common }
 
-// Params declares the options of pipeline, each bound to a field of c.
+// Params binds the options of pipeline to the fields of c, which keep their values.
 func (c *stages) Params(p *scheme.Params) {
 	c.bindCommon(p, "size of a message from a stage to the next")
 	p.Text(&c.Algorithm, "schedule", GPipe, "order of batches at a stage; gpipe: all forward, then all backward; "+

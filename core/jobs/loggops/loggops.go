@@ -106,7 +106,7 @@ func (m Model) Run(p job.Program, watch job.Watch) (out job.Outcome, events uint
 // config is the configuration of the model.
 type config struct{ Model }
 
-// Params declares the options of loggops, each bound to a field of c.
+// Params binds the options of loggops to the fields of c, which keep their values.
 func (c *config) Params(p *scheme.Params) {
 	const from = "LogGOPSim"
 	p.BoolWords(&c.Free, [2]string{"nic", "free"}, "receive", "nic",

@@ -62,7 +62,7 @@ func (c *common) buildJob(s job.Site) (job.Program, error) {
 
 type checkpoint struct{ common }
 
-// Params declares the options of checkpoint, each bound to a field of c.
+// Params binds the options of checkpoint to the fields of c, which keep their values.
 func (c *checkpoint) Params(p *scheme.Params) {
 	c.bindCommon(p, "size of the data that each host writes in a checkpoint")
 	p.Int(&c.Every, "every", "1", "number of iterations per checkpoint", "Weir").Min("1").Max("1000000")
@@ -79,7 +79,7 @@ func (c *checkpoint) Params(p *scheme.Params) {
 
 type read struct{ common }
 
-// Params declares the options of read, each bound to a field of c.
+// Params binds the options of read to the fields of c, which keep their values.
 func (c *read) Params(p *scheme.Params) {
 	c.bindCommon(p, "size of the batch that each host reads before an iteration")
 	p.Bool(&c.Ahead, "ahead", "false", "read the next batch while a batch is computed", "Weir")

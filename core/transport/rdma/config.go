@@ -102,7 +102,7 @@ type Config struct {
 // Defaults returns the configuration of a RoCE NIC as in the HPCC simulator, with a retransmission timer.
 func Defaults() Config { return scheme.Defaults[Config]() }
 
-// Params declares the options of rdma, each bound to a field of c.
+// Params binds the options of rdma to the fields of c, which keep their values.
 func (c *Config) Params(p *scheme.Params) {
 	p.Text(&c.Recovery, "recovery", GoBackN, "loss recovery; go_back_n: resend all from the lost packet on; "+
 		"selective_repeat: resend lost packets; none: no recovery, for lossless networks",
@@ -554,7 +554,8 @@ func (e *ends) completeMessages(n int64) uint32 {
 	return uint32(n / e.message)
 }
 
-// isFromPeer reports whether p belongs to this flow and was sent by its other end.
+// isFromPeer reports whether p has the protocol and the ports of a packet from the flow's other end. It compares no
+// addresses: the host has assigned p to its flow.
 func (e *ends) isFromPeer(p *packet.Packet) bool {
 	return p.SrcPort == e.dstPort && p.DstPort == e.srcPort && p.Proto == packet.ProtoRDMA
 }

@@ -42,7 +42,8 @@ type Config struct {
 // Defaults returns the parameters of Linux 6.18 on an Ethernet without offloads.
 func Defaults() Config { return scheme.Defaults[Config]() }
 
-// Params declares the options of tcp, each bound to a field of c. The initial sequence numbers are no options.
+// Params binds the options of tcp to the fields of c, which keep their values. The initial sequence numbers are no
+// options.
 func (c *Config) Params(p *scheme.Params) {
 	p.Rate(&c.Rate, "rate", "0bps", "rate at which the application writes payload; 0bps: no limit", "Weir")
 	p.Size(&c.Write, "write", "0 B", "payload that the application writes at a time, with Nagle's algorithm for data "+

@@ -72,7 +72,7 @@ type Config struct {
 // simulator is the prefix of the defaults' sources.
 const simulator = "UEC htsim uec.cpp: "
 
-// Params declares the options of uet, each bound to a field of c.
+// Params binds the options of uet to the fields of c, which keep their values.
 func (c *Config) Params(p *scheme.Params) {
 	p.Text(&c.Control, "control", bySender, "congestion control; nscc: a window at the sender; rccc: credit from the "+
 		"receiver; both: a packet requires window and credit", "UEC htsim main_uec.cpp: -sender_cc_only").

@@ -20,7 +20,7 @@ type config struct {
 	Timeout unit.Time // the first one; it doubles up to 64 times
 }
 
-// Params declares the options of window, each bound to a field of c.
+// Params binds the options of window to the fields of c, which keep their values.
 func (c *config) Params(p *scheme.Params) {
 	p.Packets(&c.Window, "window", "", "maximum packets in flight", "Weir").Required().Min("1 packet")
 	p.Time(&c.Timeout, "timeout", "1ms", "first retransmission timeout; it doubles up to 64 times", "Weir").Min("1us")

@@ -97,7 +97,7 @@ func (c *Coordinator) handleResult(d *done) bool {
 // noteError notes a worker's error of a run and publishes the run again. Errors by a worker's limit do not count while
 // other workers may have a higher one. After maxErrors errors, the coordinator runs it itself: its own error becomes
 // the run's, and a success exposes the workers that reported one. A run that does not fit here fails with the worker's
-// error. The lock is held.
+// error. The caller must hold the lock.
 func (c *Coordinator) noteError(t *task, m *member, d *done) {
 	if t.over || t.maker != nil {
 		return
@@ -161,7 +161,8 @@ func (t *task) listLimited() (all []*member) {
 	return all
 }
 
-// publishLater publishes a run again after a second, in which other workers may become free. The lock is held.
+// publishLater publishes a run again after a second, in which other workers may become free. The caller must hold the
+// lock.
 func (c *Coordinator) publishLater(t *task) {
 	c.background.startFunction(func() {
 		select {

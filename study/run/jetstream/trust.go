@@ -28,7 +28,8 @@ type held struct {
 	first bool // the worker's first result at the run's point
 }
 
-// issueLocked issues a notice in another goroutine and notes it in the journal and the status. The lock is held.
+// issueLocked issues a notice in another goroutine and notes it in the journal and the status. The caller must hold the
+// lock.
 func (c *Coordinator) issueLocked(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	c.journal.note(remote.JournalEntry{Event: remote.Reported, Text: text})
@@ -113,7 +114,7 @@ func (c *Config) fitsHere(t *task) bool {
 }
 
 // publishAgain publishes a run with another subject, in the background, so that the stream accepts it although an
-// earlier message is queued. The lock is held.
+// earlier message is queued. The caller must hold the lock.
 func (c *Coordinator) publishAgain(t *task) {
 	t.tries++
 	suffix := t.suffix()
@@ -127,7 +128,7 @@ func (c *Coordinator) publishAgain(t *task) {
 }
 
 // keepResult ends a task with a trusted worker's result. If the sweep was interrupted, the task is over, and the result
-// is not part of this execution. The lock is held.
+// is not part of this execution. The caller must hold the lock.
 func (c *Coordinator) keepResult(m *member, t *task, data []byte) {
 	if t.over {
 		return

@@ -32,7 +32,7 @@ type config struct {
 	AnyECT              bool // all packets with ECN are scalable, not only ECT(1) and CE
 }
 
-// Params declares the options of dualpi2, each bound to a field of c.
+// Params binds the options of dualpi2 to the fields of c, which keep their values.
 func (c *config) Params(p *scheme.Params) {
 	p.Time(&c.Target, "target", "15ms", "target delay of the classic queue", "RFC 9332 Appendix A").Above("0s").
 		Max("10s")

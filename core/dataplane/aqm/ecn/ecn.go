@@ -73,7 +73,7 @@ type Config struct {
 	Enqueue bool // by the queue that a packet finds, not the one that it leaves behind
 }
 
-// Params declares the options of ecn, each bound to a field of c.
+// Params binds the options of ecn to the fields of c, which keep their values.
 func (c *Config) Params(p *scheme.Params) {
 	c.Thresholds.Params(p)
 	p.BoolWords(&c.Enqueue, [2]string{"dequeue", "enqueue"}, "at", "dequeue",
@@ -88,7 +88,8 @@ func Scheme() dataplane.Scheme {
 		"between two thresholds", Source: "DCQCN §3.1, RFC 8257 §3.1, HPCC simulator"}, New)
 }
 
-// New returns the program of a switch: an Enqueue or a Dequeue.
+// New returns the program of a switch: an *Enqueue if c.Enqueue is set, else a *Dequeue. It does not check c
+// (scheme.Validate does). The error, which dataplane.Define requires, is always nil.
 func New(site *dataplane.Site, c Config) (dataplane.Program, error) {
 	k := marker{c.BuildCurves(site), site.Random("ecn"), make([]uint64, site.Ports)}
 	if c.Enqueue {
@@ -117,7 +118,7 @@ func (t *Thresholds) Traits() dataplane.Traits {
 	}}
 }
 
-// Params declares the options of the thresholds of ecn, each bound to a field of t.
+// Params binds the options of the thresholds of ecn to the fields of t, which keep their values.
 func (t *Thresholds) Params(p *scheme.Params) {
 	p.Length(&t.Min, "kmin", "400KB", "length up to which no packet is marked, in bytes or packets",
 		"HPCC §5.1: 100 KB × rate/25 Gbps, at 100 Gbps")

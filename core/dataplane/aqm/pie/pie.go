@@ -26,7 +26,7 @@ type config struct {
 	MeanPacket               unit.Bytes
 }
 
-// Params declares the options of pie, each bound to a field of c.
+// Params binds the options of pie to the fields of c, which keep their values.
 func (c *config) Params(p *scheme.Params) {
 	p.Time(&c.Target, "target", "15ms", "target delay of the queue", "RFC 8033 §4.2: QDELAY_REF").Above("0s").
 		Max("10s")

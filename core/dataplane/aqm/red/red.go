@@ -26,7 +26,7 @@ type config struct {
 	ByBytes    bool
 }
 
-// Params declares the options of red, each bound to a field of c.
+// Params binds the options of red to the fields of c, which keep their values.
 func (c *config) Params(p *scheme.Params) {
 	p.Time(&c.Target, "target", "5ms", "target delay of the average queue, from which min follows: half of the "+
 		"target, but at least 5 packets", "Adaptive RED: delay_target").Above("0s").Max("10s")

@@ -55,7 +55,7 @@ var (
 	derivedAge = dataplane.DerivedTime{Published: 10 * unit.Millisecond, Min: unit.Microsecond}
 )
 
-// Params declares the options of conga, each bound to a field of c.
+// Params binds the options of conga to the fields of c, which keep their values.
 func (c *config) Params(p *scheme.Params) {
 	derivedGap.BindParam(p, &c.Gap, "gap", "idle time that ends a flowlet", "CONGA §3.6").Max("10s")
 	p.Int(&c.Cells, "cells", "65536", "entries of the flowlet table, rounded up to a power of two",
@@ -89,7 +89,8 @@ func (c *config) setDefaultTimes(site *dataplane.Site) {
 	}
 }
 
-// Traits returns that it selects a path for each flowlet.
+// Traits returns that the program selects a path for each flowlet. It cannot run standalone, because a bridge has one
+// path.
 func (*config) Traits() dataplane.Traits {
 	return dataplane.Traits{WhyNotStandalone: dataplane.ChoosesPaths, SelectsPath: true, Spreads: dataplane.EachFlowlet}
 }

@@ -16,7 +16,7 @@ type config struct {
 	Failover      unit.Time
 }
 
-// Params declares the options of drill, each bound to a field of c.
+// Params binds the options of drill to the fields of c, which keep their values.
 func (c *config) Params(p *scheme.Params) {
 	p.Int(&c.Draws, "d", "2", "number of queues drawn at random for each packet",
 		"DRILL §3.2: DRILL(2,1)").Min("1").Max("64")
@@ -34,7 +34,8 @@ type program struct {
 	*dataplane.Failover
 }
 
-// Traits returns that it selects a path for each packet.
+// Traits returns that the program selects a path for each packet. It cannot run standalone, because a bridge has one
+// path.
 func (*config) Traits() dataplane.Traits {
 	return dataplane.Traits{WhyNotStandalone: dataplane.ChoosesPaths, SelectsPath: true, Spreads: dataplane.EachPacket}
 }

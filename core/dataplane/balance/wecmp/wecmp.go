@@ -29,7 +29,7 @@ type config struct {
 	Failover unit.Time
 }
 
-// Params declares the options of wecmp, each bound to a field of c.
+// Params binds the options of wecmp to the fields of c, which keep their values.
 func (c *config) Params(p *scheme.Params) {
 	scheme.MapOf(p, &c.Weights, parsePort, scheme.Ints, "weights",
 		"weights from 0 to 1000 by number of the port; ports that are not given have weight 1; without any weight, the "+
@@ -46,7 +46,8 @@ func parsePort(s string) (int, error) {
 	return n, nil
 }
 
-// Traits returns that it selects a path for each flow.
+// Traits returns that the program selects a path for each flow. It cannot run standalone, because a bridge has one
+// path.
 func (*config) Traits() dataplane.Traits {
 	return dataplane.Traits{WhyNotStandalone: dataplane.ChoosesPaths, SelectsPath: true}
 }

@@ -27,7 +27,7 @@ type config struct {
 // Traits returns that it drops packets regardless of the queues.
 func (*config) Traits() dataplane.Traits { return dataplane.Traits{DropsEarly: true} }
 
-// Params declares the options of input, each bound to a field of c.
+// Params binds the options of input to the fields of c, which keep their values.
 func (c *config) Params(p *scheme.Params) {
 	p.LinkRate(&c.Capacity, "capacity", "", "packets per second that the switch reads, of all ports together",
 		"P4-ABC §6.1.3: a limit without a value").Required().Min("1pps")

@@ -69,12 +69,12 @@ type config struct {
 	ForQuanta    bool                     // a pause lasts for Quanta, not until Resume
 }
 
-// Traits returns that it pauses neighbours, which need support for PFC.
+// Traits returns that the program pauses neighbours. It cannot run standalone, because neighbours must support PFC.
 func (*config) Traits() dataplane.Traits {
 	return dataplane.Traits{WhyNotStandalone: "it pauses neighbours, which must support PFC", Pauses: true}
 }
 
-// Params declares the options of pfc, each bound to a field of c.
+// Params binds the options of pfc to the fields of c, which keep their values.
 func (c *config) Params(p *scheme.Params) {
 	p.Text(&c.Trigger, "trigger", triggerShare,
 		"limit above which an ingress queue pauses its neighbour; share: a share of the free shared buffer; shift: the "+

@@ -29,7 +29,7 @@ type config struct {
 // Traits returns that it drops packets where queues grow.
 func (*config) Traits() dataplane.Traits { return dataplane.Traits{DropsEarly: true} }
 
-// Params declares the options of afq, each bound to a field of c.
+// Params binds the options of afq to the fields of c, which keep their values.
 func (c *config) Params(p *scheme.Params) {
 	c.Config.Params(p)
 	p.Size(&c.Round, "round", "8 kB", "BpR: bytes that a user sends per round and unit of weight",

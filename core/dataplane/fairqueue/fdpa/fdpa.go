@@ -30,7 +30,7 @@ type config struct {
 // Traits returns that it first drops packets of users above their fair share, if the port has a buffer.
 func (*config) Traits() dataplane.Traits { return dataplane.Traits{DropsEarly: true} }
 
-// Params declares the options of fdpa, each bound to a field of c.
+// Params binds the options of fdpa to the fields of c, which keep their values.
 func (c *config) Params(p *scheme.Params) {
 	c.Config.Params(p)
 	p.Time(&c.K, "k", "100ms", "averaging constant of a user's rate", "Weir").Min("1us")
@@ -83,7 +83,7 @@ func newProgram(site *dataplane.Site, c config) (*program, error) {
 // Name returns "fdpa".
 func (x *program) Name() string { return "fdpa" }
 
-// Ingress measures the rate of the user. Packets made by switches do not count.
+// Ingress counts p in its user's rate. Packets made by switches are not counted. It accepts every packet.
 func (x *program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if p.Meta.Flags&packet.Internal == 0 {
 		x.rates.AddPacket(env.Now(), p, x.config.K)
@@ -107,8 +107,8 @@ func (x *program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 	return dataplane.Accept
 }
 
-// countActive maintains the weight of active users. It adds a new user u at once. It removes users that have stopped
-// once in a quarter of activeTime, as a control plane would.
+// countActive maintains the weight of active users at a port. It adds a new user u at once. Every quarter of activeTime
+// it removes users without a packet for activeTime and sums the weights again, as a control plane would.
 func (k *port) countActive(now unit.Time, u int32, t *users.Table, activeTime unit.Time) {
 	if k.lastSent[u] == 0 {
 		k.weight += t.Weight(u)

@@ -43,7 +43,7 @@ func (*Config) Traits() dataplane.Traits { return dataplane.Traits{DropsEarly: t
 // maxRegions limits the number of regions.
 const maxRegions = 1 << 12
 
-// Params declares the options of ppv, each bound to a field of c.
+// Params binds the options of ppv to the fields of c, which keep their values.
 func (c *Config) Params(p *scheme.Params) {
 	c.Config.Params(p)
 	p.Time(&c.K, "k", "100ms", "averaging constant of a user's rate", "Weir; CSFQ: K").Min("1us")
@@ -163,8 +163,9 @@ func newProgram(site *dataplane.Site, c Config) (*program, error) {
 // Name returns "ppv".
 func (x *program) Name() string { return "ppv" }
 
-// Ingress is the marker. It sets the rank of a number drawn between 0 and the user's rate. Packets made by switches
-// have the greatest value.
+// Ingress is the marker. It counts p in its user's rate, and writes the rank of p into Meta.User: RankOf a random
+// throughput between 0 and the user's rate per unit of weight. Rank 0 has the greatest value. Packets made by switches
+// are not counted and keep rank 0. It accepts every packet.
 func (x *program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if p.Meta.Flags&packet.Internal == 0 {
 		u, rate := x.rates.AddPacket(env.Now(), p, x.config.K)

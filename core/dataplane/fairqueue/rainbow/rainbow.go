@@ -33,7 +33,7 @@ type Config struct {
 // Traits returns that it drops packets where queues grow.
 func (*Config) Traits() dataplane.Traits { return dataplane.Traits{DropsEarly: true} }
 
-// Params declares the options of rainbow, each bound to a field of c.
+// Params binds the options of rainbow to the fields of c, which keep their values.
 func (c *Config) Params(p *scheme.Params) {
 	c.Config.Params(p)
 	p.Time(&c.K, "k", "100ms", "averaging constant of a user's rate", "Weir; CSFQ: K").Min("1us")
@@ -175,8 +175,9 @@ func (x *Program) ColourOf(throughput float64) uint32 {
 	return uint32(min(1+int(math.Log(throughput/from)*x.scale), x.config.Colours-1))
 }
 
-// Ingress is the edge. A packet gets each colour with the probability that its layer has in the user's rate: the
-// layer of a number drawn between 0 and the rate. Packets made by switches have the first colour.
+// Ingress is the edge. It counts p in its user's rate, and writes the colour of p into Meta.User: ColourOf a random
+// throughput between 0 and the user's rate per unit of weight. So a packet gets each colour with the share that its
+// layer has in the rate. Packets made by switches are not counted and get the first colour, 0. It accepts every packet.
 func (x *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if p.Meta.User = 0; p.Meta.Flags&packet.Internal == 0 {
 		u, rate := x.rates.AddPacket(env.Now(), p, x.config.K)

@@ -18,7 +18,7 @@ type config struct {
 	TOS          int
 }
 
-// Params declares the options of bolt, each bound to a field of c.
+// Params binds the options of bolt to the fields of c, which keep their values.
 func (c *config) Params(p *scheme.Params) {
 	p.Depth(&c.Threshold, "threshold", "2 packets", "CC_THRESHOLD: queue from which on the switch notifies senders",
 		"Bolt simulator bolt-pru-benchmarks.cc: 3 KB with packets of 1500").Min("1 B")
@@ -161,9 +161,10 @@ func newProgram(site *dataplane.Site, c config) (*program, error) {
 // Name returns "bolt".
 func (b *program) Name() string { return "bolt" }
 
-// Book is algorithm 1 of Bolt; p has entered its queue. It counts the port's supply for every packet.
-// For untrimmed data with a header it notifies the sender if the queue before the packet reaches the threshold, and
-// otherwise decides about its request.
+// Book runs Bolt's algorithm 1 for p, which has entered its queue. It updates the port's supply for every packet. For
+// untrimmed data with a Bolt header it then changes that header. If the queue before p, in bytes, has reached the
+// threshold, p is marked or its sender notified (notifyCongestion). Otherwise p's request is granted or withdrawn, and
+// the port's tokens change (grantRequest).
 func (b *program) Book(env *dataplane.Env, p *packet.Packet) {
 	m := &p.Meta
 	at := &b.ports[m.Out]
@@ -186,16 +187,17 @@ func (b *program) Book(env *dataplane.Env, p *packet.Packet) {
 	}
 }
 
-// countSupply is algorithm 3 of Bolt. It adds the bytes that the port could have sent since the last packet, less
-// this packet, up to an MTU.
+// countSupply is algorithm 3 of Bolt. It adds to p.token the bytes that the port could have sent since the last packet,
+// and subtracts this packet's size. The result is at most mtu, and may be negative.
 func (p *port) countSupply(now unit.Time, size int32, mtu float64) {
 	supply := float64(float64(now-p.countedAt) * p.supply)
 	p.token = min(p.token+supply-float64(size), mtu)
 	p.countedAt = now
 }
 
-// notifyCongestion notifies the sender, unless a switch has done so, or leaves that to the acknowledgement; then the
-// port with the slowest queue counts. The packet makes no request at further switches. It changes the header h.
+// notifyCongestion withdraws p's request and, unless a switch has notified the sender already, sends the sender a
+// notice. With src: false it writes the queue into the header h instead, if that queue takes longest to drain on the
+// path so far. At a port without a rate in bit/s it only withdraws the request.
 func (b *program) notifyCongestion(env *dataplane.Env, p *packet.Packet, h *packet.Bolt, queue unit.Bytes,
 	link unit.Rate) {
 	h.Flags &^= packet.BoltIncrease
@@ -214,8 +216,9 @@ func (b *program) notifyCongestion(env *dataplane.Env, p *packet.Packet, h *pack
 	b.sent++
 }
 
-// grantRequest takes the place of a flow that ends for the port, or grants a place of the port to a packet that
-// requests one. A packet without a place makes no request at further switches. It changes the header h.
+// grantRequest decides about the request in header h, and changes h. With pru, the last packet of a flow of several
+// packets adds a token to the port, up to pru_tokens. A packet with a request takes a token or, with sm, an MTU of
+// unused supply. Without either its request is withdrawn.
 func (b *program) grantRequest(p *port, h *packet.Bolt) {
 	switch {
 	case b.config.PRU && h.Flags&packet.BoltLast != 0:

@@ -33,7 +33,7 @@ type Options struct {
 	Flows, TOS            int
 }
 
-// Params declares the options of fast_cnp, each bound to a field of o.
+// Params binds the options of fast_cnp to the fields of o, which keep their values.
 func (o *Options) Params(p *scheme.Params) {
 	o.Thresholds.Params(p)
 	p.BoolWords(&o.Enqueue, [2]string{"dequeue", "enqueue"}, "at", "dequeue",
@@ -56,7 +56,7 @@ func (o *Options) Params(p *scheme.Params) {
 	})
 }
 
-// Traits returns the traits of the thresholds. Hosts need support for CNPs.
+// Traits returns the traits of the thresholds. The program cannot run standalone, because hosts must support CNPs.
 func (o *Options) Traits() dataplane.Traits {
 	t := o.Thresholds.Traits()
 	t.WhyNotStandalone = dataplane.NotifiesHosts
@@ -78,7 +78,7 @@ func Scheme() dataplane.Scheme {
 		})
 }
 
-// New returns the program: an enqueue or a dequeue.
+// New returns the program: an *enqueue if c.Enqueue is set, else a *dequeue. It does not check c.
 func New(c Config) dataplane.Program {
 	n := notifier{config: c, recent: newTable(c.Flows, c.Interval, c.Seed)}
 	if c.Enqueue {

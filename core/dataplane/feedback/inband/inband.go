@@ -85,7 +85,7 @@ const (
 	fractionUS = "us"
 )
 
-// Params declares the options of telemetry, each bound to a field of c.
+// Params binds the options of telemetry to the fields of c, which keep their values.
 func (c *Config) Params(p *scheme.Params) {
 	var formats []string
 	for _, x := range telemetry.Profiles {
