@@ -43,7 +43,8 @@ func newDecoder(c *document.Reader, r *Registry, src *Source, placement switchfi
 	d.network = &networkDecoder{reader: d.reader, routed: newRoutedNetworks()}
 	d.users = &userDecoder{d.reader, d.nodes}
 	d.paths = &pathChecker{reader: d.reader}
-	d.switches = &switchDecoder{d.reader, d.nodes, d.network, d.paths, placement}
+	d.switches = &switchDecoder{reader: d.reader, nodes: d.nodes, network: d.network, paths: d.paths,
+		placement: placement}
 	d.traffic = &trafficDecoder{reader: d.reader, nodes: d.nodes, paths: d.paths}
 	d.traffic.jobs = &jobDecoder{reader: d.reader, nodes: d.nodes, traffic: d.traffic}
 	d.traffic.files = &flowFileDecoder{d.reader, d.nodes, d.traffic}
@@ -63,6 +64,7 @@ func (s *Spec) decodePoint(d *decoder, i int, used map[string]bool) *Point {
 	before := d.CountErrors()
 	p.coordinates = s.coordinates(i)
 	bound := s.bindNames(d.reader, tree, i, used)
+	d.switches.block = s.findProgramBlock(i)
 	root, _ := d.ReadMap(tree, top)
 	bound.replaceNames(tree)
 	for _, v := range bound.variables {

@@ -28,6 +28,9 @@ func (c *config) Params(p *scheme.Params) {
 		"RFC 2474 §4.2.2: as NICs that trust the DSCP").Words(selector, "0", "1", "2", "3", "4", "5", "6", "7")
 }
 
+// Traits returns no trait: the program only sets classes, so a list needs another one that chooses the port.
+func (*config) Traits() dataplane.Traits { return dataplane.Traits{} }
+
 const selector = "selector"
 
 // parseDSCP parses a DSCP, 0 … 63.

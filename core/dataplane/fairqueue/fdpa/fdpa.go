@@ -27,8 +27,9 @@ type config struct {
 	Step   float64   // ratio of such rates of two priorities
 }
 
-// Traits returns that it first drops packets of users above their fair share, if the port has a buffer.
-func (*config) Traits() dataplane.Traits { return dataplane.Traits{DropsEarly: true} }
+// Traits returns no trait. fdpa only selects queues: a full buffer, or a full queue, drops packets of users above their
+// fair share, which wait in later queues. Without a limit the port drops no packet.
+func (*config) Traits() dataplane.Traits { return dataplane.Traits{} }
 
 // Params binds the options of fdpa to the fields of c, which keep their values.
 func (c *config) Params(p *scheme.Params) {

@@ -37,8 +37,9 @@ type Config struct {
 	Beta     float64
 }
 
-// Traits returns that it drops packets where queues grow.
-func (*Config) Traits() dataplane.Traits { return dataplane.Traits{DropsEarly: true} }
+// Traits returns that the program drops packets where queues grow, unless drop is smallest: then only a full buffer
+// drops packets.
+func (c *Config) Traits() dataplane.Traits { return dataplane.Traits{DropsEarly: !c.Smallest} }
 
 // maxRegions limits the number of regions.
 const maxRegions = 1 << 12
