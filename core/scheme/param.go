@@ -208,10 +208,23 @@ func (p *Param) checkRange(v plain, size float64, text string) error {
 			panic(fmt.Sprintf("scheme: a bound of parameter %s: %v", p.Name, err))
 		}
 		if !limit.Relation.isMetBy(size, at) {
-			return &Error{Param: p.Name, Text: text, Allowed: limit.String()}
+			e := &Error{Param: p.Name, Text: text, Allowed: limit.String()}
+			if percent, example := ExplainShare(text, size); percent != "" && p.plainKind() == Share {
+				e.Text, e.Allowed = text+", which is "+percent, e.Allowed+", such as "+example
+			}
+			return e
 		}
 	}
 	return nil
+}
+
+// ExplainShare explains a share above 1 that is written without %: for 95 it returns "9500%", and "95%", which was
+// probably meant. It returns "" for shares with % or up to 1, and for shares above 100, which no percentage replaces.
+func ExplainShare(text string, share float64) (percent, example string) {
+	if strings.HasSuffix(text, "%") || !(share > 1 && share <= 100) {
+		return "", ""
+	}
+	return unit.FormatShare(share), text + "%"
 }
 
 // checkPresent verifies that the field's present value is allowed, as readInto does for a new one.

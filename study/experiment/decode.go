@@ -218,7 +218,7 @@ func (d *decoder) decodePartial(root document.Map, p *Point) {
 		p.measured.NoPackets = t.Kind != document.Scalar || t.Text != packets // jobs on an ideal network have no transport
 	}
 	if t := root.Get("traffic"); t != nil && t.Kind == document.List {
-		names := map[string]bool{}
+		names := map[string]document.Position{}
 		for _, x := range t.Items {
 			if x.Kind != document.Mapping {
 				d.Fail(x.Position, "{name: …, from: …, to: …, transport: …}", "the traffic is not a map")
@@ -237,7 +237,7 @@ func (d *decoder) decodePartial(root document.Map, p *Point) {
 
 // decodePartialTraffic reads the parts of a traffic that do not depend on hosts. names has the names of earlier
 // traffics; it adds this one's.
-func (d *decoder) decodePartialTraffic(x document.Map, p *Point, names map[string]bool) {
+func (d *decoder) decodePartialTraffic(x document.Map, p *Point, names map[string]document.Position) {
 	tr := Traffic{measured: measure.Traffic{Version: 4}, stop: unit.Never, place: x.Position, ccPlace: x.Position}
 	if !d.traffic.readName(x, &tr, names) || !d.traffic.readTransport(x, &tr, p) {
 		return

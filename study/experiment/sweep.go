@@ -354,7 +354,11 @@ type programBlock struct {
 // findProgramBlock returns the first such value of combination i.
 func (s *sweepSection) findProgramBlock(i int) programBlock {
 	setsPrograms := func(block *document.Node) bool {
-		return block != nil && (block.Find("switch") != nil || block.Find("switches") != nil)
+		if block == nil {
+			return false
+		}
+		x := top.ViewMap(block)
+		return x.Get("switch") != nil || x.Get("switches") != nil
 	}
 	for k, v := range s.indexOf(i) {
 		from := &s.valueOrigins[k]

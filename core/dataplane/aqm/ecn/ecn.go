@@ -161,7 +161,7 @@ func (t *Thresholds) checkOrder(rates []scheme.Pair[unit.Rate, unit.Bytes]) erro
 	for _, x := range rates {
 		c := t.curveAt(x.Key)
 		if err := c.checkOrder(); err != nil {
-			return fmt.Errorf("at a port of %v, %w", x.Key, err)
+			return fmt.Errorf("kmin at a port of %v: %w", x.Key, err)
 		}
 	}
 	return nil
@@ -169,13 +169,13 @@ func (t *Thresholds) checkOrder(rates []scheme.Pair[unit.Rate, unit.Bytes]) erro
 
 // checkOrder returns an error if Kmin is above Kmax.
 func (c *Curve) checkOrder() error {
-	if c.Kmin > c.Kmax && c.Packets {
-		return fmt.Errorf("kmin (%d packets) is above kmax (%d packets)", c.Kmin, c.Kmax)
+	switch {
+	case c.Kmin <= c.Kmax:
+		return nil
+	case c.Packets:
+		return fmt.Errorf("%d packets is above kmax (%d packets); allowed: at most kmax", c.Kmin, c.Kmax)
 	}
-	if c.Kmin > c.Kmax {
-		return fmt.Errorf("kmin (%d bytes) is above kmax (%d bytes)", c.Kmin, c.Kmax)
-	}
-	return nil
+	return fmt.Errorf("%v is above kmax (%v); allowed: at most kmax", c.Kmin, c.Kmax)
 }
 
 // BuildCurves returns the curves of a switch's ports. A port without a known rate in bit/s has the thresholds without

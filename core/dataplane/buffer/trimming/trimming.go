@@ -80,7 +80,7 @@ func (c *Config) Params(p *scheme.Params) {
 		"the receiver alone", "UEC htsim main_uec.cpp: with control by senders")
 	p.AddRule("kmin", func() error {
 		if c.Kmin > c.Kmax {
-			return fmt.Errorf("kmin (%g of the queue) is above kmax (%g)", c.Kmin, c.Kmax)
+			return fmt.Errorf("%g of the queue is above kmax (%g); allowed: at most kmax", c.Kmin, c.Kmax)
 		}
 		return nil
 	})
