@@ -260,6 +260,25 @@ func (p *Param) Value() string { return p.value.formatText() }
 // DescribeForm describes the values that a file may write for the parameter, or as values of a map.
 func (p *Param) DescribeForm() string { return kindForms[p.plainKind()] }
 
+// DescribeValues describes what a file may write for the parameter, with its range: "a share such as 85%, at least 5%",
+// "one of on, off", "a map {key: value}, each value a whole number".
+func (p *Param) DescribeValues() string {
+	form := p.DescribeForm()
+	switch {
+	case len(p.Words) > 0:
+		form = "one of " + strings.Join(p.Words, ", ")
+	case p.plainKind() == Bool:
+		form = "true or false"
+	}
+	if p.Kind == Map {
+		form = "a map {key: value, …}, each value " + form
+	}
+	for _, limit := range p.Range {
+		form += ", " + limit.String()
+	}
+	return form
+}
+
 // hasWord reports whether all contains s.
 func hasWord(all []string, s string) bool {
 	for _, x := range all {

@@ -25,7 +25,8 @@ type PINTConfig struct {
 func (c *PINTConfig) Params(p *scheme.Params) {
 	c.bindLaw(p, presets[:Agent])
 	c.bindWindow(p)
-	p.Share(&c.Share, "share", "100%", "share of acknowledgements that are evaluated, chosen at random",
+	p.Share(&c.Share, "share", "100%", "share of acknowledgements that are evaluated, chosen at random; below 100%: "+
+		"as if only a part of the packets carried telemetry",
 		"HPCC simulator: PINT_PROB").Min("0%").Max("100%")
 }
 

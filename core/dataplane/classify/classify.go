@@ -21,7 +21,8 @@ type config struct {
 
 // Params binds the options of classify to the fields of c, which keep their values.
 func (c *config) Params(p *scheme.Params) {
-	scheme.MapOf(p, &c.DSCP, parseDSCP, scheme.Ints, "dscp", "class from 0 to 7, by DSCP from 0 to 63",
+	scheme.MapOf(p, &c.DSCP, parseDSCP, scheme.Ints, "dscp", "class from 0 to 7, by DSCP from 0 to 63: {46: 0, 26: "+
+		"3}; a DSCP that is not given has the class of others",
 		"Weir: none").Min("0").Max("7")
 	p.Text(&c.Others, "others", selector, "class of a DSCP that is not given; selector: the upper three bits of the "+
 		"DSCP; or a class from 0 to 7",

@@ -19,7 +19,8 @@ type FQCoDel struct {
 
 // Params binds the options of fq_codel to the fields of c, which keep their values.
 func (c *FQCoDel) Params(p *scheme.Params) {
-	p.Int(&c.Flows, "flows", "1024", "number of hash buckets for flows in a queue",
+	p.Int(&c.Flows, "flows", "1024", "number of hash buckets for flows in a queue; flows in one bucket share its "+
+		"part, so raise it far above the number of flows",
 		"RFC 8290 §5.2.5").Min("1").Max(strconv.Itoa(maxFlows))
 	p.Size(&c.Quantum, "quantum", "1514 B", "bytes that a flow may send per round; at least the largest frame",
 		"RFC 8290 §5.2.4").Min("64 B").Max("1MB")

@@ -34,8 +34,10 @@ func (c *common) bindCommon(p *scheme.Params, size string) {
 
 // bindParts binds the division of the data into channels and chunks.
 func (c *common) bindParts(p *scheme.Params) {
-	p.Int(&c.Channels, "channels", "1", "number of independent parts of the data", "Weir").Min("1").Max("64")
-	p.Int(&c.Chunks, "chunks", "1", "number of consecutive parts of a channel", "Weir").Min("1").Max("4096")
+	p.Int(&c.Channels, "channels", "1", "number of independent parts of the data, which are sent at the same time; "+
+		"more use several paths or NICs", "Weir").Min("1").Max("64")
+	p.Int(&c.Chunks, "chunks", "1", "number of consecutive parts of a channel; more let a host forward a part while "+
+		"it receives the next", "Weir").Min("1").Max("4096")
 	p.Int(&c.NICs, "nics", "1", "number of NICs per host that the channels use in turn", "Weir").Min("1").Max("64")
 	p.Time(&c.Compute, "compute", "0s", "computing time of an iteration before it communicates",
 		"Weir").Min("0s").Max("24h")
@@ -96,7 +98,8 @@ func parameterError(err error) error {
 
 // bindReduce binds the rate of reducing.
 func (c *common) bindReduce(p *scheme.Params) {
-	p.Rate(&c.Reduce, "reduce", "0bps", "rate at which a host reduces received data; 0bps: without delay",
+	p.Rate(&c.Reduce, "reduce", "0bps", "rate at which a host reduces received data; 0bps: without delay; set it if "+
+		"reductions take as long as the network",
 		"Weir").Min("0bps")
 }
 
@@ -198,7 +201,8 @@ func (c *stages) Params(p *scheme.Params) {
 	c.bindCommon(p, "size of a message from a stage to the next")
 	p.Text(&c.Algorithm, "schedule", GPipe, "order of batches at a stage; gpipe: all forward, then all backward; "+
 		"1f1b: forward and backward in turn", "Weir").Words(Algorithms(Pipeline)...)
-	p.Int(&c.Batches, "batches", "8", "number of micro-batches of an iteration", "Weir").Min("1").Max("1000000")
+	p.Int(&c.Batches, "batches", "8", "number of micro-batches of an iteration; more leave stages idle for a smaller "+
+		"part of it", "Weir").Min("1").Max("1000000")
 	p.Time(&c.Forward, "forward", "0s", "forward computing time of a batch at a stage", "Weir").Min("0s").Max("24h")
 	p.Time(&c.Backward, "backward", "0s", "backward computing time of a batch at a stage; 0s: no backward pass",
 		"Weir").Min("0s").Max("24h")

@@ -110,9 +110,8 @@ type config struct{ Model }
 func (c *config) Params(p *scheme.Params) {
 	const from = "LogGOPSim"
 	p.BoolWords(&c.Free, [2]string{"nic", "free"}, "receive", "nic",
-		"what a message occupies at its receiver; nic: processor and NIC for its bytes, so that GOAL files match "+
-			"spcl/LogGOPSim 76451de to the nanosecond, while NICs of other jobs send and receive at once; free: the NIC for "+
-			"g only, as in spcl/atlahs 8837294", from)
+		"what a message occupies at its receiver; nic: processor and NIC for its bytes, as in spcl/LogGOPSim 76451de, "+
+			"while NICs of other jobs send and receive at once; free: the NIC for g only, as in spcl/atlahs 8837294", from)
 	p.Time(&c.Latency, "L", "2500ns", "latency from the sender's NIC to the receiver's NIC", from).Min("0s").Max("1000s")
 	p.Time(&c.Overhead, "o", "1500ns", "overhead of the processor for each send and each receive", from).Min("0s").
 		Max("1000s")

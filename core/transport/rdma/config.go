@@ -163,7 +163,8 @@ func (c *Config) bindReplies(p *scheme.Params) {
 		"base_rtt, for a window that has become too small to request an ACK", "Weir").Max("60s").
 		When("ack_every above 1 packet", func() bool { return c.AckEvery > 1 })
 	p.Time(&c.NackInterval, "nack_interval", "500us", "go_back_n: minimum time between NACKs of the same expected "+
-		"sequence", "HPCC simulator: NACK generation interval").Min("1ns").Max("60s").
+		"sequence; about a round-trip time, after which resent data arrives",
+		"HPCC simulator: NACK generation interval").Min("1ns").Max("60s").
 		When("recovery: go_back_n", func() bool { return c.Recovery == GoBackN })
 	c.NIC.Params(p)
 	c.NIC.ParamsCNP(p)
@@ -207,7 +208,8 @@ func (c *Config) bindMarks(p *scheme.Params) {
 	p.Text(&c.ECN, "ecn", ecnByController,
 		"use of ECN; controller: as the controller requires; off: no ECN; echo: ACKs echo marks; cnp: CNPs answer marks "+
 			"and ACKs echo them", "RFC 8257 §3.2; DCQCN (SIGCOMM 2015) §3.1").Words(ecnByController, ecnOff, ecnEcho, ecnNotify)
-	p.Time(&c.CNPInterval, "cnp_interval", "50us", "minimum time between CNPs of a flow", "DCQCN §3.1: N").
+	p.Time(&c.CNPInterval, "cnp_interval", "50us", "minimum time between CNPs of a flow; shorter: senders respond "+
+		"more often to one queue, with more packets back", "DCQCN §3.1: N").
 		Min("1ns").Max("60s").
 		When("ecn: cnp, or controller where that wants CNPs", func() bool {
 			return c.ECN == ecnNotify ||

@@ -116,7 +116,8 @@ func (c *Config) bindBalance(p *scheme.Params) {
 		"values without a penalty; oblivious: all in turn; bitmap: values without a penalty; reps: the latest values "+
 		"that succeeded, once each; reps_legacy: all values that succeeded; one: one value per flow, as with ECMP",
 		simulator+"mixed").Words(balanceKinds[:]...)
-	p.Int(&c.Paths, "paths", "64", "number of entropy values of a flow, a power of two", "UEC htsim main_uec.cpp: 64").
+	p.Int(&c.Paths, "paths", "64", "number of entropy values of a flow, a power of two; at least the number of paths, "+
+		"or some stay unused", "UEC htsim main_uec.cpp: 64").
 		Min("1").Max("65536")
 	p.Time(&c.Freeze, "freeze", "10ms", "time after a timeout in which reps cycles through its stored values",
 		"UEC htsim uec_mp.cpp: 10 ms").Max("10s")

@@ -120,19 +120,23 @@ func (t *Thresholds) Traits() dataplane.Traits {
 
 // Params binds the options of the thresholds of ecn to the fields of t, which keep their values.
 func (t *Thresholds) Params(p *scheme.Params) {
-	p.Length(&t.Min, "kmin", "400KB", "length up to which no packet is marked, in bytes or packets",
+	p.Length(&t.Min, "kmin", "400KB", "length up to which no packet is marked, in bytes or packets; lower it for "+
+		"shorter queues, raise it if links are not filled",
 		"HPCC §5.1: 100 KB × rate/25 Gbps, at 100 Gbps")
 	p.Length(&t.Max, "kmax", "1600KB", "length above which every packet is marked, in bytes or packets; kmin = kmax "+
 		"is DCTCP's step", "HPCC §5.1: 400 KB × rate/25 Gbps, at 100 Gbps")
-	p.Share(&t.Pmax, "pmax", "20%", "mark probability just below kmax", "HPCC simulator: 0.2").Min("0%").Max("100%")
+	p.Share(&t.Pmax, "pmax", "20%", "mark probability just below kmax; raise it so that long queues are marked more, "+
+		"without a lower kmin", "HPCC simulator: 0.2").Min("0%").Max("100%")
 	p.Rate(&t.AtRate, "at_rate", "0bps",
 		"rate of a port to which kmin and kmax apply; they scale in proportion at other rates; 0bps: the same "+
 			"thresholds at all ports", "Weir; HPCC §5.1: in proportion")
 	scheme.MapOf(p, &t.KminMap, unit.ParseRate, scheme.Sizes, "kmin_map",
 		"kmin by rate of the port, in place of kmin: {100Gbps: 400KB, 400Gbps: 1600KB}", "HPCC simulator: KMIN_MAP")
-	scheme.MapOf(p, &t.KmaxMap, unit.ParseRate, scheme.Sizes, "kmax_map", "kmax by rate of the port, in place of kmax",
+	scheme.MapOf(p, &t.KmaxMap, unit.ParseRate, scheme.Sizes, "kmax_map", "kmax by rate of the port, in place of "+
+		"kmax: {100Gbps: 1600KB}",
 		"HPCC simulator: KMAX_MAP")
-	scheme.MapOf(p, &t.PmaxMap, unit.ParseRate, scheme.Shares, "pmax_map", "pmax by rate of the port, in place of pmax",
+	scheme.MapOf(p, &t.PmaxMap, unit.ParseRate, scheme.Shares, "pmax_map", "pmax by rate of the port, in place of "+
+		"pmax: {100Gbps: 20%}",
 		"HPCC simulator: PMAX_MAP").Min("0%").Max("100%")
 
 	p.AddRule("kmin", t.checkUnits)

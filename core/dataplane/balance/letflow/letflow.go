@@ -36,7 +36,8 @@ var derivedGap = dataplane.DerivedTime{Published: 500 * unit.Microsecond}
 // Params binds the options of letflow to the fields of c, which keep their values.
 func (c *config) Params(p *scheme.Params) {
 	derivedGap.BindParam(p, &c.Gap, "gap", "idle time that ends a flowlet", "LetFlow §5").Max("10s")
-	p.Int(&c.Cells, "cells", "65536", "entries of the flowlet table, rounded up to a power of two",
+	p.Int(&c.Cells, "cells", "65536", "entries of the flowlet table, rounded up to a power of two; flows of one entry "+
+		"share a path, so it should be far above the number of flows at a time",
 		"CONGA §3.4: 64 K entries").Min("1").Max("16777216")
 	dataplane.BindFailover(p, &c.Failover)
 }

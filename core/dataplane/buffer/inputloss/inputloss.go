@@ -23,7 +23,8 @@ func (*Config) Traits() dataplane.Traits { return dataplane.Traits{DropsEarly: t
 
 // Params binds the options of loss to the fields of c, which keep their values.
 func (c *Config) Params(p *scheme.Params) {
-	p.Share(&c.Probability, "probability", "", "probability that an arriving packet is lost",
+	p.Share(&c.Probability, "probability", "", "probability that an arriving packet is lost, independent of other "+
+		"packets; packets made by the switch pass",
 		"Weir").Required().Min("0%").Max("100%")
 }
 

@@ -34,10 +34,13 @@ func (*config) Traits() dataplane.Traits { return dataplane.Traits{DropsEarly: t
 // Params binds the options of csfq to the fields of c, which keep their values.
 func (c *config) Params(p *scheme.Params) {
 	c.Config.Params(p)
-	p.Time(&c.K, "k", "100ms", "K: averaging constant of a user's rate", "CSFQ: simulations").Min("1us")
-	p.Time(&c.KAlpha, "k_alpha", "200ms", "K_alpha: averaging constant of the rates A and F at a port",
+	p.Time(&c.K, "k", "100ms", "K: averaging constant of a user's rate; longer than the bursts and round-trip times "+
+		"of users, shorter than the time in which the fair share changes", "CSFQ: simulations").Min("1us")
+	p.Time(&c.KAlpha, "k_alpha", "200ms", "K_alpha: averaging constant of the rates A and F at a port; longer: the "+
+		"fair rate is steadier, but follows changes later",
 		"CSFQ: simulations").Min("1us")
-	p.Time(&c.KC, "k_c", "200ms", "K_c: time between changes of the fair rate; equal to k_alpha in the authors' code",
+	p.Time(&c.KC, "k_c", "200ms", "K_c: time between changes of the fair rate; equal to k_alpha in the authors' code; "+
+		"not below a round-trip time, in which senders respond",
 		"CSFQ figure 3").Min("1us")
 	p.Share(&c.Threshold, "threshold", "50%", "share of the port's buffer below which an uncongested link remains "+
 		"uncongested", "CSFQ: half of the buffer, a quarter in its authors' code").Min("0%").Max("100%")

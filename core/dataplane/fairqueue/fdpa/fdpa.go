@@ -34,11 +34,14 @@ func (*config) Traits() dataplane.Traits { return dataplane.Traits{} }
 // Params binds the options of fdpa to the fields of c, which keep their values.
 func (c *config) Params(p *scheme.Params) {
 	c.Config.Params(p)
-	p.Time(&c.K, "k", "100ms", "averaging constant of a user's rate", "Weir").Min("1us")
+	p.Time(&c.K, "k", "100ms", "averaging constant of a user's rate; longer than the bursts and round-trip times of "+
+		"users, shorter than the time in which the fair share changes", "Weir").Min("1us")
 	p.Time(&c.Active, "active", "1s", "time since its last packet for which a user counts as active; active users "+
 		"share the link", "Weir").Min("1us")
-	p.Float(&c.First, "first", "1", "rate up to which a user has the first priority, in fair shares", "Weir").Above("0")
-	p.Float(&c.Step, "step", "1.25", "ratio of the rate limits of two consecutive priorities", "Weir").Above("1")
+	p.Float(&c.First, "first", "1", "rate up to which a user has the first priority, in fair shares; above 1: users "+
+		"slightly above their share keep it", "Weir").Above("0")
+	p.Float(&c.Step, "step", "1.25", "ratio of the rate limits of two consecutive priorities; smaller: users near the "+
+		"fair share are told apart, larger: users far above it", "Weir").Above("1")
 }
 
 // Scheme returns the scheme of the program fdpa. A program before it chooses the port:

@@ -36,8 +36,10 @@ func (*Config) Traits() dataplane.Traits { return dataplane.Traits{DropsEarly: t
 // Params binds the options of rainbow to the fields of c, which keep their values.
 func (c *Config) Params(p *scheme.Params) {
 	c.Config.Params(p)
-	p.Time(&c.K, "k", "100ms", "averaging constant of a user's rate", "Weir; CSFQ: K").Min("1us")
-	p.Int(&c.Colours, "colours", "148", "number of layers of rate; their bounds form a geometric sequence",
+	p.Time(&c.K, "k", "100ms", "averaging constant of a user's rate; longer than the bursts and round-trip times of "+
+		"users, shorter than the time in which the fair share changes", "Weir; CSFQ: K").Min("1us")
+	p.Int(&c.Colours, "colours", "148", "number of layers of rate; their bounds form a geometric sequence; more "+
+		"layers come closer to equal rates, but the threshold needs longer to a new fair rate",
 		"Weir").Min("2").Max("4096")
 	p.Rate(&c.From, "from", "10kbps", "upper bound of the first layer per unit of weight; every user keeps at least "+
 		"this rate", "Weir").Min("1bps")
@@ -45,7 +47,8 @@ func (c *Config) Params(p *scheme.Params) {
 	p.Depth(&c.Low, "low", "2500us", "queue below which the threshold rises by one colour", "Weir")
 	p.Depth(&c.High, "high", "5ms", "queue above which the threshold falls by one colour, unless the queue has become "+
 		"shorter", "Weir")
-	p.Time(&c.Interval, "interval", "10ms", "time in which the threshold changes by at most one colour",
+	p.Time(&c.Interval, "interval", "10ms", "time in which the threshold changes by at most one colour; about a "+
+		"round-trip time, in which senders respond",
 		"Weir").Min("1us")
 
 	p.AddRule("to", func() error {

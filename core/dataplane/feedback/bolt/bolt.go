@@ -20,17 +20,20 @@ type config struct {
 
 // Params binds the options of bolt to the fields of c, which keep their values.
 func (c *config) Params(p *scheme.Params) {
-	p.Depth(&c.Threshold, "threshold", "2 packets", "CC_THRESHOLD: queue from which on the switch notifies senders",
+	p.Depth(&c.Threshold, "threshold", "2 packets", "CC_THRESHOLD: queue from which on the switch notifies senders; "+
+		"raise it if bursts of few packets are usual",
 		"Bolt simulator bolt-pru-benchmarks.cc: 3 KB with packets of 1500").Min("1 B")
-	p.Bool(&c.SRC, "src", "true", "the switch notifies senders itself; false: acknowledgements notify them, one "+
+	p.Bool(&c.SRC, "src", "true", "true: the switch notifies senders itself; false: acknowledgements notify them, one "+
 		"round-trip time later", "Bolt §3.1; Bolt simulator: EnableBts")
 	p.Bool(&c.PRU, "pru", "true", "grant the capacity of flows that are about to end to other flows in advance",
 		"Bolt §3.2; Bolt simulator: EnablePru")
 	p.Bool(&c.SM, "sm", "true", "grant the capacity that the port has not used since the last packet",
 		"Bolt §3.3; Bolt simulator: EnableAbs")
-	p.Int(&c.Tokens, "pru_tokens", "256", "maximum grants that are kept for later packets",
+	p.Int(&c.Tokens, "pru_tokens", "256", "maximum grants that are kept for later packets; lower it so that the end "+
+		"of many flows causes no burst later",
 		"Bolt simulator: MaxNumPruTokens").Min("1").Max("65535").When("pru: true", func() bool { return c.PRU })
-	p.Size(&c.MTU, "mtu", "0 B", "size that a grant counts as; 0 B: the largest frame that hosts send",
+	p.Size(&c.MTU, "mtu", "0 B", "size that a grant counts as; 0 B: the largest frame that hosts send; set it if "+
+		"other traffic has larger frames than the flows of bolt",
 		"Bolt algorithm 3: MTU").Max("1MB")
 	p.Int(&c.TOS, "tos", "0", "TOS byte of notices; 0 is class 0", "Weir").Min("0").Max("252")
 
