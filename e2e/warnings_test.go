@@ -185,6 +185,7 @@ measure: [collective]
 		Quiet: "off"},
 	{ID: "hpcc-agent-silent", Text: fabric("forward#", "tcp", "{rx_hpcc: {preset: ¦agent}}"), Fires: "",
 		Quiet: ", {telemetry: {format: ioam}}", Port: "s->b"},
+	{ID: "switch-no-forwarding", Issue: opaqueWarnings},
 	{ID: "idle-parameter", Text: fabric("forward, telemetry", "rdma", "{hpcc: {n: #, w_ai: ¦100 B}}"), Fires: "16",
 		Quiet: "0"},
 	// ports

@@ -21,7 +21,7 @@ type RateConfig struct {
 	Window string // NoWindow, BDPWindow, VariableWindow
 }
 
-// Params declares the options of the bounds of a rate, each bound to a field of c.
+// Params binds the options of the bounds of a rate to the fields of c, which keep their values.
 func (c *RateConfig) Params(p *scheme.Params) {
 	c.PathConfig.Params(p)
 	p.Text(&c.Window, "window", NoWindow,
@@ -44,7 +44,7 @@ type PathConfig struct {
 	BaseRTT  unit.Time
 }
 
-// Params declares the options of the path, each bound to a field of c.
+// Params binds the options of the path to the fields of c, which keep their values.
 func (c *PathConfig) Params(p *scheme.Params) {
 	p.Rate(&c.LineRate, "line_rate", "0bps", "maximum rate of payload; 0bps: the rate of the sender's link", "Weir")
 	p.Time(&c.BaseRTT, "base_rtt", "0s", "round-trip time without queues; 0s: that time of the flow's path", "Weir")

@@ -31,7 +31,8 @@ type Traits struct {
 	MarksFrom func(rate unit.Rate) unit.Bytes
 	// MarksFromPackets is that length where a queue is counted in packets; 0: it is counted in bytes.
 	MarksFromPackets int32
-	// DropsEarly: it drops packets where queues grow, for any buffers of ports.
+	// DropsEarly: it drops packets where queues grow, also at ports without a limit. A program that only chooses which
+	// packets a full buffer drops does not have it.
 	DropsEarly bool
 	// TargetParam is the parameter with the delay to which it leads queues; "": it has no such target, or checks it
 	// itself (Checker).
@@ -92,6 +93,13 @@ func TraitsOf(c scheme.Config) (t Traits) {
 		}
 	}
 	return t
+}
+
+// DeclaresTraits reports whether a program's configuration has a method Traits. Without one it is unknown what the
+// program does, and TraitsOf returns zero values.
+func DeclaresTraits(c scheme.Config) bool {
+	_, ok := c.(interface{ Traits() Traits })
+	return ok
 }
 
 // ChoosesPort reports whether the program chooses the egress port in its Ingress, in a standalone switch or in a

@@ -208,10 +208,23 @@ func (p *Param) checkRange(v plain, size float64, text string) error {
 			panic(fmt.Sprintf("scheme: a bound of parameter %s: %v", p.Name, err))
 		}
 		if !limit.Relation.isMetBy(size, at) {
-			return &Error{Param: p.Name, Text: text, Allowed: limit.String()}
+			e := &Error{Param: p.Name, Text: text, Allowed: limit.String()}
+			if percent, example := ExplainShare(text, size); percent != "" && p.plainKind() == Share {
+				e.Text, e.Allowed = text+", which is "+percent, e.Allowed+", such as "+example
+			}
+			return e
 		}
 	}
 	return nil
+}
+
+// ExplainShare explains a share above 1 that is written without %: for 95 it returns "9500%", and "95%", which was
+// probably meant. It returns "" for shares with % or up to 1, and for shares above 100, which no percentage replaces.
+func ExplainShare(text string, share float64) (percent, example string) {
+	if strings.HasSuffix(text, "%") || !(share > 1 && share <= 100) {
+		return "", ""
+	}
+	return unit.FormatShare(share), text + "%"
 }
 
 // checkPresent verifies that the field's present value is allowed, as readInto does for a new one.
@@ -246,6 +259,25 @@ func (p *Param) Value() string { return p.value.formatText() }
 
 // DescribeForm describes the values that a file may write for the parameter, or as values of a map.
 func (p *Param) DescribeForm() string { return kindForms[p.plainKind()] }
+
+// DescribeValues describes what a file may write for the parameter, with its range: "a share such as 85%, at least 5%",
+// "one of on, off", "a map {key: value}, each value a whole number".
+func (p *Param) DescribeValues() string {
+	form := p.DescribeForm()
+	switch {
+	case len(p.Words) > 0:
+		form = "one of " + strings.Join(p.Words, ", ")
+	case p.plainKind() == Bool:
+		form = "true or false"
+	}
+	if p.Kind == Map {
+		form = "a map {key: value, …}, each value " + form
+	}
+	for _, limit := range p.Range {
+		form += ", " + limit.String()
+	}
+	return form
+}
 
 // hasWord reports whether all contains s.
 func hasWord(all []string, s string) bool {

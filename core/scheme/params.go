@@ -7,8 +7,9 @@ import (
 	"weir/core/unit"
 )
 
-// Config is a scheme's configuration: a struct with one parameter for each field. Its method Params binds each field
-// to its parameter, as package flag binds variables.
+// Config is a scheme's configuration: a struct with one parameter for each field. Its method Params binds each
+// parameter to its field. Unlike package flag it sets no field: Params.Reset sets the defaults, and Param.Set a value
+// from text.
 type Config interface{ Params(p *Params) }
 
 // None is the configuration of a scheme without parameters.
@@ -17,9 +18,10 @@ type None struct{}
 // Params binds no parameter.
 func (*None) Params(*Params) {}
 
-// Params are the parameters of one configuration. Each of its methods binds a field to a parameter. target points to
-// the field. name is the parameter's name, standard its default as an experiment file would write it, doc one line of
-// text. source is where the default comes from: paper and section, RFC, or Weir itself.
+// Params are the parameters of one configuration. Each of its methods binds a field to a parameter, and leaves the
+// field's value unchanged. target points to the field. name is the parameter's name, standard its default as an
+// experiment file would write it, doc one line of text. source is where the default comes from: paper and section, RFC,
+// or Weir itself.
 type Params struct {
 	list  []*Param
 	rules []rule
@@ -78,12 +80,12 @@ func (p *Params) Text(target *string, name, standard, doc, source string) Declar
 	return p.bindValue(field[string]{target, Texts}, name, standard, doc, source)
 }
 
-// Time binds a Duration.
+// Time binds a duration in picoseconds.
 func (p *Params) Time(target *unit.Time, name, standard, doc, source string) Declaration {
 	return p.bindValue(field[unit.Time]{target, Times}, name, standard, doc, source)
 }
 
-// Rate binds a bit rate.
+// Rate binds a rate in bit/s.
 func (p *Params) Rate(target *unit.Rate, name, standard, doc, source string) Declaration {
 	return p.bindValue(field[unit.Rate]{target, Rates}, name, standard, doc, source)
 }
@@ -98,12 +100,12 @@ func (p *Params) Share(target *float64, name, standard, doc, source string) Decl
 	return p.bindValue(field[float64]{target, Shares}, name, standard, doc, source)
 }
 
-// Size binds an amount of data.
+// Size binds an amount of data in bytes.
 func (p *Params) Size(target *unit.Bytes, name, standard, doc, source string) Declaration {
 	return p.bindValue(field[unit.Bytes]{target, Sizes}, name, standard, doc, source)
 }
 
-// Packets binds a number of packets.
+// Packets binds a number of packets, which a file writes with its unit: 64 packets.
 func (p *Params) Packets(target *int, name, standard, doc, source string) Declaration {
 	return p.bindValue(field[int]{target, PacketCounts}, name, standard, doc, source)
 }
@@ -118,12 +120,13 @@ func (p *Params) Depth(target *unit.Depth, name, standard, doc, source string) D
 	return p.bindValue(field[unit.Depth]{target, Depths}, name, standard, doc, source)
 }
 
-// Choice binds an enumeration. The field gets the index of the word in words.
+// Choice binds an enumeration: the values of *target are the indices of words. standard is one of the words. *target
+// keeps its value until Reset or Param.Set.
 func Choice[T ~uint8](p *Params, target *T, words []string, name, standard, doc, source string) Declaration {
 	return p.bindValue(field[T]{target, Enum[T](words...)}, name, standard, doc, source).Words(words...)
 }
 
-// TextOf binds a word to a string type; words are the allowed ones.
+// TextOf binds a string type with the allowed words; without words any text is allowed.
 func TextOf[T ~string](p *Params, target *T, name, standard, doc, source string, words ...T) Declaration {
 	d := p.bindValue(field[T]{target, Type[T]{kind: Text, parse: func(s string) (T, error) { return T(s), nil },
 		write: func(x T) string { return string(x) }}}, name, standard, doc, source)

@@ -43,7 +43,7 @@ const (
 	unknownSpeed  = 1<<6 - 1
 )
 
-// ioamWords returns the number of words that a bit of the trace type, 0 to 21, requests.
+// ioamWords returns the number of words, of 4 bytes each, that a bit of the trace type, 0 to 21, requests.
 func ioamWords(bit int) int {
 	if bit >= 8 && bit <= 10 {
 		return 2

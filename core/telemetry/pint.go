@@ -49,7 +49,8 @@ func (p *PINT) Encode(u float64, r unit.Random) uint16 {
 	return uint16(code)
 }
 
-// Decode returns the load of a code: base^code / 512.
+// Decode returns the load of a code as a share of the port's capacity: base^code / 512. A code above the largest gives
+// the largest load.
 func (p *PINT) Decode(code uint16) float64 {
 	return math.Exp(float64(min(code, p.maxCode))*p.logBase) / pintScale
 }

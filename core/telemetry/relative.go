@@ -22,7 +22,8 @@ const (
 // IsRelative reports whether the format carries loads only and no records. It is false for nil.
 func (f *Format) IsRelative() bool { return f != nil && f.codec == codecRelative }
 
-// EncodeRelative returns the code of a load, from 1 to 65535. NaN gets the largest code.
+// EncodeRelative returns the code of a load, a share of the port's capacity: 1 (for 0 and below) to 65535 (for 16 and
+// above, and NaN).
 func EncodeRelative(load float64) uint16 {
 	x := float64(load*relativeScale) + 0.5
 	if !(x < 1<<16) {
@@ -31,7 +32,8 @@ func EncodeRelative(load float64) uint16 {
 	return max(uint16(max(x, 0)), 1)
 }
 
-// DecodeRelative returns the load of a code.
+// DecodeRelative returns the load that a code stands for, as a share of the port's capacity: code/4096, from 0 to just
+// below 16. Code 0 (no switch has written) gives 0.
 func DecodeRelative(code uint16) float64 { return float64(code) / relativeScale }
 
 // PushRelative writes the load of a hop into p, which requests it, if it is the largest so far.

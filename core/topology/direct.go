@@ -21,7 +21,7 @@ type dragonfly struct {
 	GlobalDelay unit.Time     // zero: Delay
 }
 
-// Params declares the options of dragonfly, each bound to a field of c.
+// Params binds the options of dragonfly to the fields of c, which keep their values.
 func (c *dragonfly) Params(p *scheme.Params) {
 	c.bindLinks(p, "rate of the hosts' links")
 	bindCount(p, &c.Groups, "groups", "number of groups (g)", "10000")
@@ -97,7 +97,7 @@ type torus struct {
 	Wrap    bool
 }
 
-// Params declares the options of torus, each bound to a field of c.
+// Params binds the options of torus to the fields of c, which keep their values.
 func (c *torus) Params(p *scheme.Params) {
 	c.bindLinks(p, "rate of the hosts' links")
 	bindCount(p, &c.X, "x", "number of switches along the first dimension: s0, …", "10000")

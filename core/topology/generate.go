@@ -94,7 +94,7 @@ type dumbbell struct {
 	Bottleneck unit.LinkRate
 }
 
-// Params declares the options of dumbbell, each bound to a field of c.
+// Params binds the options of dumbbell to the fields of c, which keep their values.
 func (c *dumbbell) Params(p *scheme.Params) {
 	c.bindLinks(p, "rate of the hosts' links")
 	bindCount(p, &c.Hosts, "hosts", "number of hosts on each side: left0, … and right0, …", "100000")
@@ -133,7 +133,7 @@ type leafSpine struct {
 	Slow           unit.LinkRate // rate of the link between the first leaf and the first spine; zero: like the others
 }
 
-// Params declares the options of leaf_spine, each bound to a field of c.
+// Params binds the options of leaf_spine to the fields of c, which keep their values.
 func (c *leafSpine) Params(p *scheme.Params) {
 	c.bindLinks(p, "rate of the hosts' links")
 	bindCount(p, &c.Leaves, "leaves", "number of leaf switches: leaf0, …", "10000")
@@ -180,7 +180,7 @@ type parkingLot struct {
 	Bottleneck unit.LinkRate
 }
 
-// Params declares the options of parking_lot, each bound to a field of c.
+// Params binds the options of parking_lot to the fields of c, which keep their values.
 func (c *parkingLot) Params(p *scheme.Params) {
 	c.bindLinks(p, "rate of the hosts' links")
 	bindCount(p, &c.Hops, "hops", "number of bottleneck links in the chain; the chain has one switch more: s0, …",
@@ -214,7 +214,7 @@ type star struct {
 	Hosts int
 }
 
-// Params declares the options of star, each bound to a field of c.
+// Params binds the options of star to the fields of c, which keep their values.
 func (c *star) Params(p *scheme.Params) {
 	c.bindLinks(p, "rate of every link")
 	bindCount(p, &c.Hosts, "hosts", "number of hosts, h0, …, at the switch s", "10000")
@@ -291,7 +291,7 @@ type pods struct {
 	Fabric  unit.LinkRate // rate of the links between switches; zero: the rate of the hosts' links
 }
 
-// Params declares the options of pods, each bound to a field of c.
+// Params binds the options of pods to the fields of c, which keep their values.
 func (c *pods) Params(p *scheme.Params) {
 	c.bindLinks(p, "rate of the hosts' links")
 	bindCount(p, &c.Pods, "pods", "number of pods", "10000")
@@ -340,7 +340,7 @@ type fatTree struct {
 	Oversubscription int // an edge switch has this multiple of K/2 hosts
 }
 
-// Params declares the options of fat_tree, each bound to a field of c.
+// Params binds the options of fat_tree to the fields of c, which keep their values.
 func (c *fatTree) Params(p *scheme.Params) {
 	c.bindLinks(p, "rate of every link")
 	p.Int(&c.K, "k", "", "number of ports of a switch; an even number", "Weir").Required().Min("2").Max("128")

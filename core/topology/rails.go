@@ -26,7 +26,7 @@ type rails struct {
 	Optimised     bool
 }
 
-// Params declares the options of rails, each bound to a field of c.
+// Params binds the options of rails to the fields of c, which keep their values.
 func (c *rails) Params(p *scheme.Params) {
 	c.bindLinks(p, "rate of each NIC")
 	bindCount(p, &c.Servers, "servers", "number of servers", "100000")

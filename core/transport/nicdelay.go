@@ -9,7 +9,7 @@ import (
 // NICDelays are the times that a receiver's NIC takes to make ACKs, NACKs and CNPs.
 type NICDelays struct{ Ack, Nack, CNP unit.Time }
 
-// Params declares the options of the delays of ACKs and NACKs, each bound to a field of d.
+// Params binds the options of the delays of ACKs and NACKs to the fields of d, which keep their values.
 func (d *NICDelays) Params(p *scheme.Params) {
 	p.Time(&d.Ack, "nic_ack_delay", "0s", "time in which the receiver's NIC creates an ACK; the ACK has the state and "+
 		"telemetry from the arrival of its packet", "Weir").Max("1s")

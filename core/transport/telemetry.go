@@ -29,7 +29,7 @@ type TelemetryOptions struct {
 	Key       string // with IntegrityKeyed; "": the run's seed
 }
 
-// Params declares the options of every transport that carries telemetry, each bound to a field of a.
+// Params binds the options of every transport that carries telemetry to the fields of a, which keep their values.
 func (a *TelemetryOptions) Params(p *scheme.Params) {
 	p.Text(&a.When, "telemetry", AskPacket,
 		"which packets request telemetry, for controllers that use it; packet: each one; packets: one in "+

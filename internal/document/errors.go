@@ -111,8 +111,10 @@ type Reader struct {
 	errors  InputErrors
 	failed  []Position        // positions of errors
 	omitted map[Position]bool // positions of errors above the limit
-	kind    FileKind
-	once    bool // report only one error per position
+	// failedBounds has each $key at which an error was noted.
+	failedBounds map[string]bool
+	kind         FileKind
+	once         bool // report only one error per position
 	// repeated counts further errors at positions that have one
 	repeated int
 	used     []paramUse          // parameters that act under conditions, in reading order
@@ -134,6 +136,9 @@ func (r *Reader) OK() bool { return len(r.errors) == 0 }
 
 // CountErrors returns the number of errors, including those that are not listed.
 func (r *Reader) CountErrors() int { return len(r.errors) + len(r.omitted) + r.repeated }
+
+// HasFailedBound reports whether an error was noted at a $key of this name, so that a value of the key may be wrong.
+func (r *Reader) HasFailedBound(key string) bool { return r.failedBounds["$"+key] }
 
 // LineIn returns line n, from 1, of a file that was read, or "" if there is no such line.
 func (r *Reader) LineIn(file string, n int) string { return LineOf(r.files[file], n) }
@@ -198,6 +203,11 @@ func (r *Reader) addError(place Position, allowed, message string) {
 		Msg: message, Allowed: shorten(allowed, maxAllowed)}
 	if value, ok := r.Bound[place]; ok {
 		e.Msg += " (" + shorten(value, maxMessage) + ")"
+		name, _, _ := strings.Cut(value, " ")
+		if r.failedBounds == nil {
+			r.failedBounds = map[string]bool{}
+		}
+		r.failedBounds[name] = true
 	}
 	for _, o := range r.errors {
 		if o.File == e.File && o.Line == e.Line && o.Column == e.Column && (r.once || o.Msg == e.Msg) {

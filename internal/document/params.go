@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"weir/core/scheme"
 )
@@ -33,8 +34,9 @@ func (r *Reader) DecodeConfig(s *scheme.Scheme, t *Node, skip []string) scheme.C
 			r.setParam(s, p, v)
 		case p.Required:
 			missing = true
-			r.FailMissing(t, p.Name, what, names, p.Name+": "+p.DescribeForm()+", "+p.Doc, "%s needs the parameter %q", s.Name,
-				p.Name)
+			doc, _, _ := strings.Cut(p.Doc, ";")
+			r.FailMissing(t, p.Name, what, names, p.Name+", "+p.DescribeForm(), "%s needs the parameter %q (%s)", s.Name,
+				p.Name, doc)
 		case p.Kind != scheme.Map:
 			t.fill(p.Name, p.Default, p.Source)
 		}

@@ -54,6 +54,10 @@ func Parse(r *Reader, file string, data []byte) (t *Node) {
 		if m, ok := err.(interface{ GetMessage() string }); ok {
 			msg = m.GetMessage()
 		}
+		if strings.HasPrefix(strings.TrimLeft(r.LineIn(file, at.Line), " "), "\t") {
+			r.Fail(at, "spaces", "the file is not valid YAML: the line is indented with a tab")
+			return nil
+		}
 		r.Fail(at, "", "the file is not valid YAML: %s", msg)
 		return nil
 	}

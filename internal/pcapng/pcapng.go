@@ -165,8 +165,9 @@ type clock struct {
 	began bool
 }
 
-// sinceStart returns the time of a packet since c.start, or since the epoch. Packets without a time get the start.
-// It fails for times beyond pcapflows.Horizon.
+// sinceStart returns the time from the file's time 0 to a packet with time stamp at; it may be negative. The first call
+// sets time 0, for all: the epoch, or the first packet if that is more than pcapflows.Horizon from the epoch (c.start).
+// A packet without a time stamp is at time 0. A time more than Horizon from time 0, before or after, is an error.
 func (c *clock) sinceStart(at time.Time) (time.Duration, error) {
 	zero := time.Unix(0, 0)
 	if at.IsZero() { // a simple packet block has no time

@@ -21,11 +21,12 @@ type PINTConfig struct {
 	Share  float64 // share of acknowledgements that are used
 }
 
-// Params declares the options of hpcc_pint, each bound to a field of c.
+// Params binds the options of hpcc_pint to the fields of c, which keep their values.
 func (c *PINTConfig) Params(p *scheme.Params) {
 	c.bindLaw(p, presets[:Agent])
 	c.bindWindow(p)
-	p.Share(&c.Share, "share", "100%", "share of acknowledgements that are evaluated, chosen at random",
+	p.Share(&c.Share, "share", "100%", "share of acknowledgements that are evaluated, chosen at random; below 100%: "+
+		"as if only a part of the packets carried telemetry",
 		"HPCC simulator: PINT_PROB").Min("0%").Max("100%")
 }
 

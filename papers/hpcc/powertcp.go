@@ -20,15 +20,18 @@ type PowerConfig struct {
 	MinRate    unit.Rate // as Config.MinRate
 }
 
-// Params declares the options of powertcp, each bound to a field of c.
+// Params binds the options of powertcp to the fields of c, which keep their values.
 func (c *PowerConfig) Params(p *scheme.Params) {
-	p.Share(&c.Gamma, "gamma", "90%", "weight of a new window in the average", "ns3-datacenter").Min("0.01%").Max("100%")
+	p.Share(&c.Gamma, "gamma", "90%", "weight of a new window in the average; lower it for smoother windows that "+
+		"respond later", "ns3-datacenter").Min("0.01%").Max("100%")
 	p.Rate(&c.Beta, "beta", "150Mbps", "additive increase, as a rate", "ns3-datacenter").Min("0bps").
 		When("n: 0", func() bool { return c.N == 0 })
 	p.Int(&c.N, "n", "0", "number of flows expected at a host: β is W_init/n; 0: the option beta", "Weir").Min("0")
-	p.Share(&c.Eta, "eta", "100%", "target of the normalised power",
+	p.Share(&c.Eta, "eta", "100%", "target of the normalised power; below 100%: a part of the capacity stays free, "+
+		"and the queue is shorter",
 		"Weir: the algorithm has none; ns3-datacenter: 95 %").Min("0.01%").Max("100%")
-	p.Share(&c.MinCurrent, "floor", "0%", "minimum current, as a share of the port's rate",
+	p.Share(&c.MinCurrent, "floor", "0%", "minimum current, as a share of the port's rate; 0%: none; raise it if "+
+		"windows grow too far when a port was idle",
 		"Weir: the algorithm has none; ns3-datacenter: 50 %").Min("0%").Max("100%")
 	bindPath(p, &c.T, &c.MinRate, "the path's time if it is known, or the minimum measured")
 }

@@ -232,7 +232,7 @@ type Follower struct{ window }
 // RxConfig configures Rx-HPCC: Config without Mode and Sojourn.
 type RxConfig struct{ Config }
 
-// Params declares the options of rx_hpcc, each bound to a field of c.
+// Params binds the options of rx_hpcc to the fields of c, which keep their values.
 func (c *RxConfig) Params(p *scheme.Params) { c.bindLaw(p, presets); c.bindCensus(p, "on") }
 
 // Traits returns the fields that the law reads. The receiver's part counts flows itself. With preset Agent its feedback

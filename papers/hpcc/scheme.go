@@ -105,7 +105,7 @@ type Config struct {
 // Defaults returns the scheme's default configuration.
 func Defaults() Config { return scheme.Defaults[Config]() }
 
-// Params declares the options of hpcc, each bound to a field of c.
+// Params binds the options of hpcc to the fields of c, which keep their values.
 func (c *Config) Params(p *scheme.Params) {
 	c.bindLaw(p, presets[:Agent])
 	c.bindCensus(p, "off")
@@ -157,7 +157,8 @@ func (c *Config) bindLaw(p *scheme.Params, presets []string) {
 	}
 	scheme.Choice(p, &c.Preset, presets, "preset", "default", text,
 		"draft-miao §4.1, §5; HPCC simulator run.py")
-	p.Share(&c.Eta, "eta", "95%", "target utilisation", "draft-miao §4.1; HPCC §5.1").Min("0.01%").Max("100%")
+	p.Share(&c.Eta, "eta", "95%", "target utilisation; lower it for a shorter queue, at the cost of the remaining "+
+		"capacity", "draft-miao §4.1; HPCC §5.1").Min("0.01%").Max("100%")
 	stages := make([]string, len(presets))
 	for i := range presets {
 		stages[i] = strconv.Itoa(presetValues[i].maxStage)
@@ -165,7 +166,8 @@ func (c *Config) bindLaw(p *scheme.Params, presets []string) {
 	p.Int(&c.MaxStage, "max_stage", "-1",
 		"number of additive increases before a multiplicative one; -1: the preset's value ("+strings.Join(stages, ", ")+")",
 		"draft-miao §4.1: 5, for stability; HPCC simulator: MI_THRESH 0").Min("-1")
-	p.Size(&c.WAI, "w_ai", "80 B", "additive increase per round-trip time",
+	p.Size(&c.WAI, "w_ai", "80 B", "additive increase per round-trip time; at most the headroom (1−eta)·B·t divided "+
+		"by the number of flows, or a queue remains",
 		"HPCC §5.1, footnote 4: 100 flows at 100 Gb/s").Min("0 B").
 		When("n: 0", func() bool { return c.N == 0 })
 	p.Int(&c.N, "n", "0", "number of flows expected on a link, n: w_ai is W_init·(1−eta)/n; 0: the preset's value "+
@@ -208,7 +210,7 @@ func (c *Config) bindCensus(p *scheme.Params, standard string) {
 func bindPath(p *scheme.Params, t *unit.Time, minRate *unit.Rate, otherwise string) {
 	p.Time(t, "t", "0s", "base round-trip time; 0s: "+otherwise,
 		"Weir; draft-miao §4.1: 5 us; HPCC §5.1: 9 us (testbed), 13 us (simulation)").Min("0s")
-	p.Rate(minRate, "min_rate", "0bps", "minimum rate: the window is at least min_rate·t",
+	p.Rate(minRate, "min_rate", "0bps", "minimum rate: the window is at least min_rate·t; 0bps: no minimum",
 		"Weir: W_ai limits the window from below (draft-miao line 13); HPCC simulator: 100 Mb/s or 1 Gb/s").Min("0bps")
 }
 

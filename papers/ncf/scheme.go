@@ -45,7 +45,7 @@ func (o *Options) supplies(proto uint8) bool {
 	}
 }
 
-// Params declares the options of ncf, each bound to a field of o.
+// Params binds the options of ncf to the fields of o, which keep their values.
 func (o *Options) Params(p *scheme.Params) {
 	o.bindSketch(p)
 	o.bindMemory(p)
@@ -59,7 +59,8 @@ func (o *Options) bindSketch(p *scheme.Params) {
 	o.bindDuration(p)
 	p.BoolWords(&o.Sketch.Packets, [2]string{"bytes", "packets"}, "count", "bytes", "unit that the sketch counts",
 		"Weir; packets: BS'19 §4.1")
-	p.Share(&o.Epsilon, "epsilon", "1%", "error of the sketch as a share of a window's total; its width is e/epsilon",
+	p.Share(&o.Epsilon, "epsilon", "1%", "error of the sketch as a share of a window's total; its width is e/epsilon; "+
+		"lower it, well below threshold, if mice count as elephants",
 		"Weir: the limits; Count-min sketch §3").Above("0%").Below("100%")
 	p.Share(&o.Delta, "delta", "1%", "probability that the error is larger; the depth is ln(1/delta)",
 		"Weir: the limits; Count-min sketch §3").Above("0%").Below("100%")
@@ -70,7 +71,8 @@ func (o *Options) bindSketch(p *scheme.Params) {
 	scheme.Choice(p, &o.Detector.Form, formNames[:], "elephants", "average",
 		"how windows decide; average: share of all windows together; mean_of_shares: mean of the windows' shares; any: "+
 			"one window; all: every window", "BS'19 §4.1 and footnote 1")
-	p.Share(&o.Detector.Threshold, "threshold", "5%", "share above which a flow is an elephant", "BS'19 §4.1").
+	p.Share(&o.Detector.Threshold, "threshold", "5%", "share above which a flow is an elephant; raise it if few flows "+
+		"share a port, lower it if each of many has a small share", "BS'19 §4.1").
 		Above("0%").Max("100%")
 	p.Size(&o.MinTraffic, "least", "30kB", "minimum traffic of an elephant in all windows together",
 		"Weir: more than slow start sends first, since BS'19 has no minimum")

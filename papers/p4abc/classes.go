@@ -38,8 +38,8 @@ const classCount = 8
 // bindClasses binds the parameters of delay classes.
 func (c *Config) bindClasses(p *scheme.Params) {
 	scheme.MapOf(p, &c.Delays, users.ParseSet, scheme.Ints, "delays",
-		"delay class by descriptor of an aggregate; 0 is the first class; other packets keep the class from previous "+
-			"programs", "Weir; P4-ABC §3.4: delay classes").Min("0").Max("7")
+		"delay class by descriptor of an aggregate: {dscp 46: 0}; 0 is the first class; other packets keep the class "+
+			"from previous programs", "Weir; P4-ABC §3.4: delay classes").Min("0").Max("7")
 	p.Int(&c.FastCost, "fast_cost", "1", "factor by which bytes of delay class 0 count in their user's activity, so "+
 		"that bulk traffic does not choose that class: 1, 2, 4, … 1024", "Weir").Min("1").Max("1024")
 	scheme.TextOf(p, &c.Class, "class", string(ByPacket), "how inner switches determine a packet's delay class; "+

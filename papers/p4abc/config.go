@@ -48,28 +48,36 @@ func (c *Config) Traits() dataplane.Traits {
 		}}
 }
 
-// Params declares the options of abc, each bound to a field of c.
+// Params binds the options of abc to the fields of c, which keep their values.
 func (c *Config) Params(p *scheme.Params) {
 	part := func() bool { return c.Domain == DomainMember }
 	scheme.TextOf(p, &c.Domain, "domain", string(WholeDomain),
-		"role of the switch; alone: it is the whole domain; part: it is one of a domain with packets that carry their "+
-			"activity", "P4-ABC §3.1; alone: §5.1", WholeDomain, DomainMember)
+		"where the switch gets the activity of a packet; alone: from its own meters, as the only switch with abc on the "+
+			"path; part: from the packet, into which the first switch of the domain writes it; set part in all switches of "+
+			"a domain", "P4-ABC §3.1; alone: §5.1", WholeDomain, DomainMember)
 	scheme.MapOf(p, &c.Ports, func(s string) (string, error) { return s, nil }, scheme.Enum[Side](sideNames...), "ports",
-		"side of ports, outside or inside, by the name of the other end (in weir switch: of the port); without it, "+
-			"hosts are outside and switches inside", "P4-ABC §3.1").When("domain: part", part)
+		"side of ports, outside or inside, by the name of the other end (in weir switch: of the port): {client0: "+
+			"outside, s2: inside}; without it, hosts are outside and switches inside",
+		"P4-ABC §3.1").When("domain: part", part)
 	p.Size(&c.MTU, "mtu", "0B", "maximum IP packet with its mark on inside links; 0B: the MTU of the interface, or no "+
 		"limit in networks, whose links are virtual", "Weir").When("domain: part", part)
-	p.Time(&c.Memory, "memory", "3s", "M_AM: memory of the activity meter", "P4-ABC §6.1.3").Min("1us")
-	p.Rate(&c.Reference, "reference", "10kbps", "R_r: reference rate of users without an aggregate",
+	p.Time(&c.Memory, "memory", "3s", "M_AM: memory of the activity meter; longer: users with bursts are judged by a "+
+		"longer past", "P4-ABC §6.1.3").Min("1us")
+	p.Rate(&c.Reference, "reference", "10kbps", "R_r: reference rate of users without an aggregate; users share in "+
+		"proportion to their reference rates",
 		"P4-ABC §6.1.3").Min("1bps")
-	p.Time(&c.Average, "average_memory", "300ms", "M_AA: memory of the average activity", "P4-ABC §6.1.3").Min("1us")
+	p.Time(&c.Average, "average_memory", "300ms", "M_AA: memory of the average activity; shorter: thresholds follow a "+
+		"change of the users' number sooner", "P4-ABC §6.1.3").Min("1us")
 	p.BoolWords(&c.PerPacket, [2]string{"rate", "packets"}, "average", "rate",
 		"computation of A_avg; rate: the activity of the mean rate of accepted bytes, with queues in bytes and "+
 			"thresholds that grow, up to half of the buffer, at a port that is empty after drops; packets: the mean "+
 			"activity of accepted packets, with queues in packets", "rate: Weir; packets: P4-ABC §3.3")
-	p.Depth(&c.QMin, "q_min", "6 packets", "Q_min: queue up to which no packet is dropped", "P4-ABC §6.1.3")
-	p.Depth(&c.QBase, "q_base", "20 packets", "Q_base: threshold at average activity", "P4-ABC §6.1.3")
-	p.Depth(&c.Gamma, "gamma", "16 packets", "γ: increase of the threshold per unit of activity",
+	p.Depth(&c.QMin, "q_min", "6 packets", "Q_min: queue up to which no packet is dropped, whatever the activity; "+
+		"raise it if short bursts lose packets", "P4-ABC §6.1.3")
+	p.Depth(&c.QBase, "q_base", "20 packets", "Q_base: threshold at average activity; lower: a shorter queue, but "+
+		"users with long round-trip times leave capacity unused (see round_trip)", "P4-ABC §6.1.3")
+	p.Depth(&c.Gamma, "gamma", "16 packets", "γ: increase of the threshold per unit of activity; larger: users with a "+
+		"different activity are treated more differently, and the queue becomes longer",
 		"P4-ABC §6.1.3").Min("1 packet")
 	p.Time(&c.RoundTrip, "round_trip", "0s",
 		"maximum round-trip time of the users without queues: q_min, q_base and gamma become at least 7.3%, 24.2% and "+
@@ -83,8 +91,9 @@ func (c *Config) Params(p *scheme.Params) {
 		"queue length; exact: the queue's length; register: the length from the prototype's register",
 		"register: P4-ABC §5.1, §5.3")
 	scheme.MapOf(p, &c.Aggregates, users.ParseSet, scheme.Rates, "aggregates",
-		"reference rate by descriptor, with one meter each: a name of `users`, 10.0.1.0/24, dscp 46, tcp from 10.0.0.1 "+
-			"to 10.0.0.2 dport 443, or several separated by |; the most specific descriptor wins",
+		"reference rate by descriptor, with one meter each: {home: 20kbps, dscp 46: 10kbps}; a descriptor is a name of "+
+			"`users`, 10.0.1.0/24, dscp 46, tcp from 10.0.0.1 to 10.0.0.2 dport 443, or several separated by |; the most "+
+			"specific descriptor wins",
 		"P4-ABC §3.1, §3.4").Min("1bps")
 	scheme.TextOf(p, &c.UserRule, "user", string(ToAuto),
 		"user of a packet; sender or receiver: that end; named: the end with an aggregate or in the file's `users`; "+

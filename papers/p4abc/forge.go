@@ -21,7 +21,7 @@ type ForgerConfig struct {
 	Every    int
 }
 
-// Params declares the options of forge, each bound to a field of c.
+// Params binds the options of forge to the fields of c, which keep their values.
 func (c *ForgerConfig) Params(p *scheme.Params) {
 	p.Float(&c.Activity, "activity", "-30", "activity that the program writes", "Weir")
 	p.Int(&c.Every, "every", "1", "number of packets, one of which the program changes", "Weir").Min("1")

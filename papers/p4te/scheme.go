@@ -25,7 +25,7 @@ func (o *Options) Traits() dataplane.Traits {
 	return dataplane.Traits{WhyNotStandalone: o.whyNotStandalone(), MarksFrom: dataplane.AtAnyLength, SelectsPath: true}
 }
 
-// Params declares the options of p4te, each bound to a field of o.
+// Params binds the options of p4te to the fields of o, which keep their values.
 func (o *Options) Params(p *scheme.Params) {
 	p.Bool(&o.Monitor, "monitoring", "true", "monitor queue depth, hop delay, utilisation and the classes' rates; "+
 		"false: no flow changes its path and no rate is changed", "P4TE §6.1")
@@ -64,7 +64,8 @@ func (o *Options) Params(p *scheme.Params) {
 		"events are lost", "Weir").Min("1").Max("1048576")
 	p.Time(&o.FlowletGap, "gap", "0s", "idle time that ends a flowlet; 0s: five round-trip times, or 40ms at ports in "+
 		"packets/s", "Weir; P4TE code: 40000 us").Max("60s")
-	p.Int(&o.FlowletCells, "flowlet_cells", "8192", "entries of the flowlet table, rounded up to a power of two",
+	p.Int(&o.FlowletCells, "flowlet_cells", "8192", "entries of the flowlet table, rounded up to a power of two; "+
+		"flows of one entry share a path, so it should be far above the number of flows at a time",
 		"P4TE code").Min("1").Max("16777216")
 	p.BoolWords(&o.Spread, [2]string{"flow", "flowlet"}, "member", "flow",
 		"input of the hash within a group; flow: the flow; flowlet: each new flowlet",

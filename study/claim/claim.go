@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/expr-lang/expr/parser"
-
 	"weir/internal/document"
 	"weir/study/measure"
 )
@@ -20,6 +18,7 @@ type View struct {
 	Numbers  []int                  // of points among all combinations, ascending; nil: the sweep has all
 	Narrowed bool                   // options may have removed a part of the sweep
 	Shape    func() *measure.Values // names and units of what runs measure, without values
+	Kinds    []string               // names of the measures that an experiment can record
 	// MayBeMeasure is set if points are invalid, so that the measures of runs are unknown. It reports whether a name may
 	// be a measure. Then claims are checked only as far as possible, and not compiled.
 	MayBeMeasure func(name string) bool
@@ -148,23 +147,28 @@ func (s *View) failWithoutPoint(d *document.Reader, c *Compiled, x document.Map)
 // names.
 func (s *View) decodeThat(d *document.Reader, c *Compiled, t *document.Node) {
 	before := d.CountErrors()
-	text, names := s.replaceSelectors(d, c, t, d.ReadText(t))
+	written := d.ReadText(t)
+	text, names := s.replaceSelectors(d, c, t, written)
 	if d.CountErrors() > before {
 		return
 	}
 	if strings.TrimSpace(text) == "" {
-		d.Fail(t.Position, "goodput.a > 0.5 * goodput.b", "the key that is empty")
+		d.Fail(t.Position, s.exampleClaim(), "the key that is empty")
+		return
+	}
+	if at := openPoint(text); at >= 0 {
+		d.Fail(wordPlace(d, t, "point"), "point(key=value, …)", "point( is not closed by )")
 		return
 	}
 	text0 := text
-	text, tokens := replaceQuantities(text0)
-	node, err := parser.Parse(text)
-	if err != nil {
-		d.Fail(t.Position, "goodput.a > 0.5 * goodput.b", "%s", describeError("that", err))
+	node := parseExpression(d, t, written, text0, names, "that", "comparisons joined by and, or, not, such as "+
+		s.exampleClaim())
+	if node == nil {
 		return
 	}
+	text, tokens := replaceQuantities(text0)
 	if s.MayBeMeasure != nil {
-		s.checkPossibleNames(d, c, t, node.Node)
+		s.checkPossibleNames(d, c, t, node)
 		return
 	}
 	env := s.sampleEnvironment()
@@ -175,7 +179,7 @@ func (s *View) decodeThat(d *document.Reader, c *Compiled, t *document.Node) {
 		env[sel.name] = s.sampleEnvironment()
 	}
 	measures := s.measureNames()
-	v := checkNames(node.Node, env, measures)
+	v := s.checkNames(node, env, measures)
 	if c.measures = v.named; v.msg != "" {
 		d.Fail(wordPlace(d, t, v.word), v.allowed, "%s", v.msg)
 		return
@@ -183,20 +187,20 @@ func (s *View) decodeThat(d *document.Reader, c *Compiled, t *document.Node) {
 		d.Fail(t.Position, document.JoinChoices(slices.Sorted(maps.Keys(measures))), "the claim refers to no measure")
 		return
 	}
-	if word := s.findUnitClash(node.Node, literalUnits(text0, node.Node)); word != "" {
+	if word := s.findUnitClash(node, literalUnits(text0, node)); word != "" {
 		d.Fail(t.Position, "quantities in the same unit on both sides", "%s", word)
 		return
 	}
 	people, err := displayTree(text, tokens, names)
 	if err == nil {
-		c.truth, err = newTruth(node.Node, people, env, s.expressionUnit)
+		c.truth, err = newTruth(node, people, env, s.expressionUnit)
 	}
 	if err != nil {
 		subject := "that"
 		if part, ok := errors.AsType[*partError](err); ok && part.text != people.String() {
 			subject = part.text
 		}
-		d.Fail(t.Position, "comparisons joined by and, or and not, such as goodput.x > 0", "%s",
+		d.Fail(t.Position, "comparisons joined by and, or, not, such as "+s.exampleClaim(), "%s",
 			describeError(subject, err))
 	}
 }

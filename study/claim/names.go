@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/expr-lang/expr/ast"
 
@@ -14,14 +15,19 @@ import (
 type nameChecker struct {
 	env                map[string]any
 	measures           map[string]any
+	kinds              []string                   // names of the measures that experiments can record
 	word, msg, allowed string                     // the first error
 	named              map[string]map[string]bool // measures by the variable that has them; "": no variable
 }
 
 // checkNames walks an expression for unknown names and for measures that are not one number. measures are the names in
 // env that are measures. The result has the first error, and the measures that the expression names.
-func checkNames(n ast.Node, env map[string]any, measures map[string]any) *nameChecker {
-	v := &nameChecker{env: env, measures: measures, named: map[string]map[string]bool{}}
+func (s *View) checkNames(n ast.Node, env map[string]any, measures map[string]any) *nameChecker {
+	v := &nameChecker{env: env, measures: measures, kinds: s.Kinds, named: map[string]map[string]bool{}}
+	if name := findUnknownFunction(n); name != "" {
+		v.word, v.msg, v.allowed = name, "there is no function "+name, document.JoinNear(name, usualFunctions)
+		return v
+	}
 	ast.Walk(&n, v)
 	v.checkNumber(n)
 	return v
@@ -103,15 +109,68 @@ func (v *nameChecker) recordMeasure(variable, name string) {
 	v.named[variable][name] = true
 }
 
-// reportUnknown records the error that a name is not in env, with similar names.
+// reportUnknown records the error that a name is not in env. It suggests a similar measure, else a similar sweep key.
+// It lists no variables that stand for other points.
 func (v *nameChecker) reportUnknown(name string, env map[string]any) {
-	words := slices.Sorted(maps.Keys(env))
-	v.word = name
-	v.msg = fmt.Sprintf("%q is neither a measure nor a sweep key", name)
-	if n := document.FindNearest(name, words); n != "" {
+	var words, measures []string
+	for _, w := range slices.Sorted(maps.Keys(env)) {
+		if _, isPoint := env[w].(map[string]any); isPoint {
+			continue
+		}
+		words = append(words, w)
+		if _, ok := v.measures[w]; ok {
+			measures = append(measures, w)
+		}
+	}
+	v.word, v.allowed = name, document.JoinNear(name, words)
+	if isKind(name, v.kinds) {
+		v.msg, v.allowed = describeUnrecorded(name), document.JoinNear(name, measures)
+		return
+	}
+	v.msg = fmt.Sprintf("%q is neither a measure of this experiment nor a sweep key", name)
+	n := document.FindNearest(name, measures)
+	if n == "" {
+		n = document.FindNearest(name, words)
+	}
+	if n != "" {
 		v.msg += fmt.Sprintf("; did you mean %q?", n)
 	}
-	v.allowed = document.JoinNear(name, words)
+}
+
+// isKind reports whether a name is one of the kinds of measures, or has one before an underscore: fct_p99.
+func isKind(name string, kinds []string) bool {
+	return slices.ContainsFunc(kinds, func(k string) bool { return name == k || strings.HasPrefix(name, k+"_") })
+}
+
+// describeUnrecorded is the error for a measure that exists, but that the experiment does not record.
+func describeUnrecorded(name string) string {
+	return "this experiment does not record " + name + "; add it to measure"
+}
+
+// FailMeasure notes that an experiment does not record a measure, or that there is no measure with this name. recorded
+// has the names that it records.
+func (s *View) FailMeasure(d *document.Reader, place document.Position, name string, recorded []string) {
+	if isKind(name, s.Kinds) {
+		d.Fail(place, document.JoinNear(name, recorded), "%s", describeUnrecorded(name))
+		return
+	}
+	d.FailUnknown(place, "measure", name, recorded)
+}
+
+// usualFunctions are the functions that messages list: those of the expression library for numbers and their lists.
+var usualFunctions = []string{"abs", "ceil", "floor", "max", "mean", "median", "min", "round", "sum"}
+
+// findUnknownFunction returns the name of the first call in n that is no function of the expression library; "": all
+// are.
+func findUnknownFunction(n ast.Node) (name string) {
+	ast.Walk(&n, visitor(func(n ast.Node) {
+		if call, ok := n.(*ast.CallNode); ok && name == "" {
+			if callee, ok := call.Callee.(*ast.IdentifierNode); ok {
+				name = callee.Value
+			}
+		}
+	}))
+	return name
 }
 
 // measureName returns the name of the measure in a member node that selects one of its groups.
@@ -156,10 +215,18 @@ func (s *View) checkPossibleNames(d *document.Reader, c *Compiled, t *document.N
 	for _, sel := range c.selectors {
 		known[sel.name] = true
 	}
+	if name := findUnknownFunction(n); name != "" {
+		d.Fail(wordPlace(d, t, name), document.JoinNear(name, usualFunctions), "there is no function %s", name)
+		return
+	}
 	v := &blindChecker{known: known, mayBeMeasure: s.MayBeMeasure}
 	ast.Walk(&n, v)
-	if v.word != "" {
-		d.Fail(wordPlace(d, t, v.word), "", "%q is neither a measure nor a sweep key", v.word)
+	switch {
+	case v.word == "":
+	case isKind(v.word, s.Kinds):
+		d.Fail(wordPlace(d, t, v.word), "", "%s", describeUnrecorded(v.word))
+	default:
+		d.Fail(wordPlace(d, t, v.word), "", "%q is neither a measure of this experiment nor a sweep key", v.word)
 	}
 }
 

@@ -40,7 +40,7 @@ func (s *View) replaceSelectors(d *document.Reader, c *Compiled, t *document.Nod
 				}
 			}
 			if !ok || dimension < 0 {
-				d.FailUnknown(t.Position, "sweep key in point(key=value)", key, keys)
+				d.FailUnknown(wordPlace(d, t, key), "sweep key in point(key=value)", key, keys)
 				return sel.name
 			}
 			for k, v := range s.Sweep[dimension].Values {
@@ -53,7 +53,7 @@ func (s *View) replaceSelectors(d *document.Reader, c *Compiled, t *document.Nod
 					sel.isRemoved = true
 					continue
 				}
-				d.FailUnknown(t.Position, "value of "+key, value, values)
+				failValue(d, wordPlace(d, t, value), key, value, values)
 			}
 		}
 		c.selectors = append(c.selectors, sel)

@@ -110,11 +110,14 @@ func firstLine(err error) string {
 	return line
 }
 
+// coordinatePattern matches the coordinates that the expression library adds to a message. They count in the text after
+// replacements, which no reader sees.
+var coordinatePattern = regexp.MustCompile(` \(\d+:\d+\)$`)
+
 // Errors of the expression library, and the types of Go in them.
 var (
-	notBoolPattern  = regexp.MustCompile(`^expected bool, but got (.+)$`)
-	mismatchPattern = regexp.MustCompile(`^invalid operation: (\S+) \(mismatched types? (.+?)(?: and (.+?))?\)` +
-		`( \(\d+:\d+\))?$`)
+	notBoolPattern    = regexp.MustCompile(`^expected bool, but got (.+)$`)
+	mismatchPattern   = regexp.MustCompile(`^invalid operation: (\S+) \(mismatched types? (.+?)(?: and (.+?))?\)$`)
 	tokenPattern      = regexp.MustCompile(`^unexpected token [A-Za-z]+\(("(?:[^"\\]|\\.)*")\)`)
 	actualTypePattern = regexp.MustCompile(`\(got ([^()]+)\)`)
 )
@@ -122,7 +125,7 @@ var (
 // describeError returns the first line of an error of the expression library, in the words of experiments instead of
 // types of Go and kinds of tokens. subject names the expression, in case it is not a condition.
 func describeError(subject string, err error) string {
-	line := firstLine(err)
+	line := coordinatePattern.ReplaceAllString(firstLine(err), "")
 	if m := notBoolPattern.FindStringSubmatch(line); m != nil {
 		return subject + " is " + describeType(m[1]) + ", not a condition"
 	}
@@ -131,7 +134,7 @@ func describeError(subject string, err error) string {
 		if m[3] != "" {
 			operands += " and " + describeType(m[3])
 		}
-		return m[1] + " does not apply to " + operands + m[4]
+		return m[1] + " does not apply to " + operands
 	}
 	line = strings.Replace(line, "unexpected token EOF", "the expression ends too early", 1)
 	line = tokenPattern.ReplaceAllString(line, "unexpected $1")

@@ -1,11 +1,11 @@
 package claim
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/expr-lang/expr"
-	"github.com/expr-lang/expr/parser"
 	"github.com/expr-lang/expr/vm"
 
 	"weir/internal/document"
@@ -31,9 +31,12 @@ func (s *View) ReadWhere(d *document.Reader, c *Filter, w *document.Node) {
 	if w.Kind == document.Scalar {
 		env := newEnvironment(s.Points[0], nil)
 		text := ReplaceQuantities(w.Text)
-		if node, err := parser.Parse(text); err != nil {
-			d.Fail(w.Position, `{scheme: abc}, or scheme == "abc" and n > 4`, "%s", describeError("where", err))
-		} else if v := checkNames(node.Node, env, nil); v.msg != "" {
+		node := parseExpression(d, w, w.Text, w.Text, nil, "where", `{scheme: abc}, or scheme == "abc" and n > 4`)
+		if node == nil {
+			return
+		}
+		var err error
+		if v := s.checkNames(node, env, nil); v.msg != "" {
 			d.Fail(wordPlace(d, w, v.word), v.allowed, "%s", v.msg)
 		} else if c.expression, err = expr.Compile(text, expr.Env(env), expr.AsBool()); err != nil {
 			d.Fail(w.Position, "a comparison of sweep keys", "%s", describeError("where", err))
@@ -92,8 +95,21 @@ func (s *View) checkValue(d *document.Reader, key string, t *document.Node) {
 		}
 	}
 	if t.Kind == document.Scalar && !slices.Contains(words, t.Text) {
-		d.FailUnknown(t.Position, "value of "+key, t.Text, words)
+		failValue(d, t.Position, key, t.Text, words)
 	}
+}
+
+// failValue notes that a sweep key does not have a value, unless a value that it has is in error: then the fix of that
+// error may change all of them.
+func failValue(d *document.Reader, place document.Position, key, value string, values []string) {
+	if d.HasFailedBound(key) {
+		return
+	}
+	nearest := document.FindNearest(value, values)
+	if nearest != "" {
+		nearest = fmt.Sprintf("; did you mean %q?", nearest)
+	}
+	d.Fail(place, document.JoinNear(value, values), "the sweep key %s has no value %q%s", key, value, nearest)
 }
 
 // compareValues applies the comparison operator op to a and b; another operator is !=.

@@ -193,7 +193,7 @@ func TestOtherPoints(t *testing.T) {
 	for that, want := range map[string]string{
 		"point(rat='1Mbps').jain > 0": "unknown sweep key in point(key=value) \"rat\"; did you " +
 			"mean \"rate\"?",
-		"point(rate='9Mbps').jain > 0":                       "unknown value of rate \"9Mbps\"",
+		"point(rate='9Mbps').jain > 0":                       `the sweep key rate has no value "9Mbps"`,
 		"point(rate='1Mbps').jane > 0":                       "\"jane\" is neither",
 		"point(rate).jain > 0":                               "sweep key in point(key=value)",
 		"point(rate='1Mbps').jain > point(rat='1Mbps').jain": "did you mean \"rate\"?",

@@ -43,7 +43,8 @@ func newDecoder(c *document.Reader, r *Registry, src *Source, placement switchfi
 	d.network = &networkDecoder{reader: d.reader, routed: newRoutedNetworks()}
 	d.users = &userDecoder{d.reader, d.nodes}
 	d.paths = &pathChecker{reader: d.reader}
-	d.switches = &switchDecoder{d.reader, d.nodes, d.network, d.paths, placement}
+	d.switches = &switchDecoder{reader: d.reader, nodes: d.nodes, network: d.network, paths: d.paths,
+		placement: placement}
 	d.traffic = &trafficDecoder{reader: d.reader, nodes: d.nodes, paths: d.paths}
 	d.traffic.jobs = &jobDecoder{reader: d.reader, nodes: d.nodes, traffic: d.traffic}
 	d.traffic.files = &flowFileDecoder{d.reader, d.nodes, d.traffic}
@@ -63,6 +64,7 @@ func (s *Spec) decodePoint(d *decoder, i int, used map[string]bool) *Point {
 	before := d.CountErrors()
 	p.coordinates = s.coordinates(i)
 	bound := s.bindNames(d.reader, tree, i, used)
+	d.switches.block = s.findProgramBlock(i)
 	root, _ := d.ReadMap(tree, top)
 	bound.replaceNames(tree)
 	for _, v := range bound.variables {
@@ -217,7 +219,7 @@ func (d *decoder) decodePartial(root document.Map, p *Point) {
 		p.measured.NoPackets = t.Kind != document.Scalar || t.Text != packets // jobs on an ideal network have no transport
 	}
 	if t := root.Get("traffic"); t != nil && t.Kind == document.List {
-		names := map[string]bool{}
+		names := map[string]document.Position{}
 		for _, x := range t.Items {
 			if x.Kind != document.Mapping {
 				d.Fail(x.Position, "{name: …, from: …, to: …, transport: …}", "the traffic is not a map")
@@ -236,7 +238,7 @@ func (d *decoder) decodePartial(root document.Map, p *Point) {
 
 // decodePartialTraffic reads the parts of a traffic that do not depend on hosts. names has the names of earlier
 // traffics; it adds this one's.
-func (d *decoder) decodePartialTraffic(x document.Map, p *Point, names map[string]bool) {
+func (d *decoder) decodePartialTraffic(x document.Map, p *Point, names map[string]document.Position) {
 	tr := Traffic{measured: measure.Traffic{Version: 4}, stop: unit.Never, place: x.Position, ccPlace: x.Position}
 	if !d.traffic.readName(x, &tr, names) || !d.traffic.readTransport(x, &tr, p) {
 		return

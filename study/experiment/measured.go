@@ -319,7 +319,7 @@ func (s *Spec) readTables(d *reader, t *document.Node) {
 	names = append(names, s.valueNames()...)
 	for _, v := range d.readWords(x.Get("columns")) {
 		if !slices.ContainsFunc(s.shape().Measures, func(m measure.Measured) bool { return matchesMeasure(v.Text, &m) }) {
-			d.FailUnknown(v.Position, "measure", v.Text, measures)
+			s.view.FailMeasure(d.Reader, v.Position, v.Text, measures)
 		}
 		s.listing.Columns = append(s.listing.Columns, v.Text)
 	}

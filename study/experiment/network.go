@@ -104,6 +104,7 @@ func listingOf(network *topology.Network) *listedNetwork {
 // readNodes reads the lists of hosts and switches of a topology. It appends them to the network, and reports an error
 // for names that are in use or not valid.
 func (d *networkDecoder) readNodes(x document.Map, n *listedNetwork) {
+	places := map[string]document.Position{}
 	for _, kind := range []string{"hosts", "switches"} {
 		l := x.Get(kind)
 		if l == nil {
@@ -116,18 +117,29 @@ func (d *networkDecoder) readNodes(x document.Map, n *listedNetwork) {
 		for _, x := range l.Items {
 			name := d.ReadText(x)
 			if _, twice := n.index[name]; twice {
-				d.Fail(x.Position, "another name", "the name %q is already in use", name)
+				d.failSecondName(x.Position, name, places)
 				continue
 			}
 			if name == "" || strings.ContainsAny(name, " >*$,") || name == ToRandom {
 				d.Fail(x.Position, "letters, digits, - and _", "%q is not a valid name", name)
 				continue
 			}
+			places[name] = x.Position
 			n.index[name] = len(n.Nodes)
 			n.names = append(n.names, name)
 			n.Nodes = append(n.Nodes, topology.Node{Name: name, Switch: kind == "switches"})
 		}
 	}
+}
+
+// failSecondName reports that a node has the name of another one: of one in the file, whose place is in places, or of
+// one of the topology.
+func (d *networkDecoder) failSecondName(place document.Position, name string, places map[string]document.Position) {
+	if first, ok := places[name]; ok {
+		d.Fail(place, "each host and switch once", "the node %q is given twice, first in line %d", name, first.Line)
+		return
+	}
+	d.Fail(place, "a name that the topology does not have", "the topology has a node with the name %q", name)
 }
 
 // readNodePair reads the two nodes that a link joins, and marks them as linked; false after an error. It reports an
@@ -307,7 +319,12 @@ func (d *networkDecoder) readLoss(t *document.Node) float64 {
 	}
 	v := document.ReadValue(d.Reader, t, unit.ParseShare)
 	if !(v >= 0 && v < 1) {
-		d.Fail(t.Position, "at least 0% and below 100%", "%q is not a valid loss", t.Text)
+		const allowed = "at least 0% and below 100%"
+		if percent, example := scheme.ExplainShare(t.Text, v); percent != "" {
+			d.Fail(t.Position, allowed+", such as "+example, "a loss of %s is %s", t.Text, percent)
+		} else {
+			d.Fail(t.Position, allowed, "%q is not a valid loss", t.Text)
+		}
 		return 0
 	}
 	return v

@@ -293,6 +293,12 @@ func (d *nodeNames) checkPath(place document.Position, p *Point, from, to int) b
 		return true
 	}
 	n := p.measured.Network
+	for _, host := range []int{from, to} {
+		if !slices.ContainsFunc(n.Links, func(l topology.Link) bool { return l.Ends[0] == host || l.Ends[1] == host }) {
+			d.Fail(place, "hosts with a link; add one under topology.links", "the host %s has no link", n.Nodes[host].Name)
+			return false
+		}
+	}
 	d.Fail(place, "hosts that are connected by links and switches", "no path leads from %s to %s", n.Nodes[from].Name,
 		n.Nodes[to].Name)
 	return false

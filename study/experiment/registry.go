@@ -314,6 +314,8 @@ var (
 		Condition: "switches spread the packets of a flow, and its transport takes reordered packets for lost"}
 	warnNoChoice = scheme.WarningKind{ID: "paths-no-choice",
 		Condition: "paths is above 1, and no switch chooses a path by a hash of the source port"}
+	warnNoForwarding = scheme.WarningKind{ID: "switch-no-forwarding",
+		Condition: "no program of a switch declares that it chooses the port of packets, and one of them declares no traits"}
 	warnMulti = scheme.WarningKind{ID: "telemetry-multi",
 		Condition: "multi makes the units of telemetry in format: hpcc too coarse for the slowest port that packets with " +
 			"telemetry pass"}
@@ -339,8 +341,8 @@ var (
 // that any experiment may have. Each is listed once.
 func (r *Registry) WarningKinds() []scheme.WarningKind {
 	all := slices.Concat(document.WarningKinds(), cc.WarningKinds(), dataplane.WarningKinds(), transport.WarningKinds(),
-		[]scheme.WarningKind{warnOrder, warnNoChoice, warnMulti, warnNIC, warnCollective, warnClasses, warnCaptureLeft,
-			warnCaptureInterfaces, warnCaptureShort, warnCaptureLate, warnCaptureMidway, warnCaptureMissing})
+		[]scheme.WarningKind{warnOrder, warnNoChoice, warnNoForwarding, warnMulti, warnNIC, warnCollective, warnClasses,
+			warnCaptureLeft, warnCaptureInterfaces, warnCaptureShort, warnCaptureLate, warnCaptureMidway, warnCaptureMissing})
 	add := func(kinds []scheme.WarningKind) {
 		for _, k := range kinds {
 			if !slices.Contains(all, k) {

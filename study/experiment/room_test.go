@@ -3,6 +3,7 @@ package experiment_test
 import (
 	"testing"
 
+	"weir/core/dataplane/balance/spray"
 	"weir/internal/document"
 	"weir/internal/testkit/plantest"
 	"weir/papers/p4abc"
@@ -12,7 +13,11 @@ import (
 const small, smallTraffic = plantest.Small, plantest.SmallTraffic
 
 // room is the registry of this package's tests.
-func room() *experiment.Registry { return plantest.NewRegistry(p4abc.Scheme(), "../../papers/p4abc") }
+func room() *experiment.Registry {
+	r := plantest.NewRegistry(p4abc.Scheme(), "../../papers/p4abc")
+	r.Programs = append(r.Programs, spray.Scheme())
+	return r
+}
 
 func file(name, text string) *experiment.Source { return plantest.NewSource(name, text) }
 

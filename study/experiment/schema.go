@@ -56,17 +56,14 @@ func parameterSchema(p *scheme.Param) schemaNode {
 	doc := p.Doc + " (" + p.Source + ")"
 	switch {
 	case p.Kind == scheme.Map:
-		return schemaNode{"anyOf": []schemaNode{{"type": "object"}, {"type": "string", "pattern": `^\$`}}, "description": doc}
+		return schemaNode{"anyOf": []schemaNode{{"type": "object"}, {"type": "string", "pattern": `^\$`}},
+			"description": doc + "; " + p.DescribeValues()}
 	case len(p.Words) > 0:
 		n := wordSchema(doc, p.Words...)
 		n["default"] = p.Default
 		return n
 	}
-	doc += "; " + p.DescribeForm()
-	for _, limit := range p.Range {
-		doc += ", " + limit.String()
-	}
-	n := scalarSchema(doc)
+	n := scalarSchema(doc + "; " + p.DescribeValues())
 	for _, limit := range p.Range {
 		if bound, ok := limit.Number(p.Kind); ok {
 			n[limits[limit.Relation]] = bound

@@ -181,7 +181,7 @@ const (
 // setView sets the view of claims on the spec, and which traffics and groups compete. The points must be known.
 func (s *Spec) setView() {
 	s.view = claim.View{Paper: s.paper.String(), Sweep: s.sweep, Shape: s.shape,
-		Numbers: s.numbers, Narrowed: s.isNarrowed()}
+		Kinds: measure.KindNames(s.registry.Measures), Numbers: s.numbers, Narrowed: s.isNarrowed()}
 	s.competitors = map[string]bool{}
 	for _, p := range s.points {
 		s.view.Points = append(s.view.Points, p.coordinates)

@@ -184,7 +184,7 @@ traffic: [{name: a, from: a, to: c, start: 0s, transport: $over},
   {name: b, from: b, to: c, start: 0s, transport: {tcp: {}}, cc: $cc}]
 sweep:
   over: {tcp: {over: {tcp: {nacks: loss}}}, udp: {over: {udp: {rate: 1Mbps}}}}
-  first: {x: {first: forward}, y: {first: abc, mtu: 1400 B}}
+  first: {x: {first: forward}, y: {first: ecmp, mtu: 1400 B}}
   cc: [cubic, reno]
 `, experiment.Options{})
 	again := plantest.Load(t, room(), string(s.Resolved()), experiment.Options{Resolved: true})

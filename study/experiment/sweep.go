@@ -344,6 +344,31 @@ func (s *sweepSection) bindNames(d *reader, tree *document.Node, i int, used map
 	return b
 }
 
+// programBlock is a value of the sweep without the keys switch and switches, of a sweep key with other values that have
+// them. The zero value means that there is no such value.
+type programBlock struct {
+	place document.Position
+	value string // as in names of points: "scheme=abc"
+}
+
+// findProgramBlock returns the first such value of combination i.
+func (s *sweepSection) findProgramBlock(i int) programBlock {
+	setsPrograms := func(block *document.Node) bool {
+		if block == nil {
+			return false
+		}
+		x := top.ViewMap(block)
+		return x.Get("switch") != nil || x.Get("switches") != nil
+	}
+	for k, v := range s.indexOf(i) {
+		from := &s.valueOrigins[k]
+		if !setsPrograms(from.blocks[v]) && slices.ContainsFunc(from.blocks, setsPrograms) {
+			return programBlock{from.places[v], measure.PointName(s.sweep[k].Values[v : v+1])}
+		}
+	}
+	return programBlock{}
+}
+
 // replaceNames replaces the $names in a tree. A block may use the $names of blocks before it. It changes the tree, and
 // reports an error for unknown names.
 func (b *bindings) replaceNames(tree *document.Node) {

@@ -34,6 +34,7 @@ type switchDecoder struct {
 	network   *networkDecoder
 	paths     *pathChecker
 	placement switchfile.Placement // of the programs
+	block     programBlock         // of the point
 }
 
 // readSwitches reads the configuration of switches. events are the changes of links: the format of telemetry must fit
@@ -71,10 +72,10 @@ func (d *switchDecoder) readSwitches(root document.Map, p *Point, events []wirin
 		if !node.Switch {
 			continue
 		}
-		if len(programs[i]) == 0 && !p.measured.NoPackets && d.OK() {
-			d.Fail(placeOf, "switch: [forward]", "switch %s has no programs, so it forwards no packets", node.Name)
-		}
 		list := programs[i]
+		if !p.measured.NoPackets {
+			d.checkForwarding(placeOf, node.Name, list)
+		}
 		sc := &p.switches[i]
 		sc.Routes = dataplane.HostRoutes(p.book, p.measured.Routes.PathsFrom(i))
 		sc.Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
@@ -89,6 +90,42 @@ func (d *switchDecoder) readSwitches(root document.Map, p *Point, events []wirin
 			return out, nil
 		}
 	}
+}
+
+// checkForwarding reports an error if no program of a switch chooses the port of packets. placeOf is the place of the
+// error for an empty list. A program that declares no traits may choose the port, so the error becomes a warning. It
+// reports nothing about a sample of one program, and after other errors.
+func (d *switchDecoder) checkForwarding(placeOf document.Position, name string, list []switchfile.Program) {
+	if !d.OK() || d.placement == switchfile.Sample {
+		return
+	}
+	if len(list) == 0 {
+		if d.block.value != "" {
+			placeOf, name = d.block.place, name+" with "+d.block.value
+		}
+		d.Fail(placeOf, "switch: [forward]", "switch %s has no programs, so it forwards no packets", name)
+		return
+	}
+	var names []string
+	unknown := ""
+	for i := range list {
+		x := &list[i]
+		if x.Traits.ChoosesPort(false) {
+			return
+		}
+		if !dataplane.DeclaresTraits(x.Config) {
+			unknown = x.Scheme.Name
+		}
+		names = append(names, x.Scheme.Name)
+	}
+	words := strings.Join(names, ", ")
+	if unknown != "" {
+		d.warn(warnNoForwarding, list[0].Position, "no program of [%s] declares that it chooses the port of packets; unless "+
+			"%s does, every packet is dropped (no_route): put forward, or a program such as ecmp, first", words, unknown)
+		return
+	}
+	d.Fail(list[0].Position, fmt.Sprintf("forward, or a program such as ecmp, first: [forward, %s]", words),
+		"no program of [%s] chooses the port of packets, so switch %s drops every packet (no_route)", words, name)
 }
 
 // checkMap reports whether the value of switches is a map, and reports an error if it is not.

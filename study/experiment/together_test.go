@@ -45,7 +45,7 @@ expect:
 			"switch: [forward]\ntraffic", "switch: [forwrd]\ntraffic", "name: x, from: a, to: b, transport: udp",
 			"name: x, from: a, to: b, transport: upd", "measure: [goodput]", "measure: [godput]", "y: goodput", "why: goodput",
 			"that: goodput.x > 0", "that: goodput.x > (2", "says: something", "sais: something"),
-			[]string{"3:9", "7:74", "7:81", "8:10", "10:42", "15:11", "16:18", "18:44", "19:13"}},
+			[]string{"3:9", "7:74", "7:81", "8:10", "10:42", "15:11", "16:18", "18:57", "19:13"}},
 		{"two entries of traffic", file("to: b, transport: udp", "to: c, transport: udp",
 			"to: a, transport: udp, rate: 1Mbps",
 			"to: a, transport: udp, rate: 1Mpbs"), []string{"10:28", "11:53"}},
@@ -60,7 +60,7 @@ expect:
 			[]string{"1:1", "15:21", "18:58"}},
 		{"no topology", strings.Replace(file("to: b, transport: udp", "to: b, transport: upd"), links, "", 1), nil},
 		{"a duration that is none", file("duration: 200ms", "duration: -1s", "that: goodput.x > 0", "that: goodput.x >"),
-			[]string{"2:11", "18:44"}},
+			[]string{"2:11", "18:54"}},
 		{"names of claims", file("switch: [forward]\ntraffic", "switch: [forwrd]\ntraffic", "goodput.x > 0",
 			"goodput_p99.z > rate", "scheme: one}", "scheme: four}"), []string{"8:10", "19:46"}},
 	} {

@@ -39,7 +39,7 @@ func (d *trafficDecoder) readList(root document.Map, p *Point) {
 		return
 	}
 	mtu := d.readMTU(root.GetDefault("mtu"))
-	names := map[string]bool{}
+	names := map[string]document.Position{}
 	for _, x := range t.Items {
 		if x.Kind != document.Mapping {
 			d.Fail(x.Position, "{name: …, from: …, to: …, transport: …}", "the traffic is not a map")
@@ -65,7 +65,7 @@ func (d *trafficDecoder) readList(root document.Map, p *Point) {
 
 // readEntry reads an entry of the list, and adds its flows or their generator to the point. names has the names of
 // earlier traffics; it adds this one's. After an error the point may lack the traffic.
-func (d *trafficDecoder) readEntry(x document.Map, p *Point, mtu mtu, names map[string]bool) {
+func (d *trafficDecoder) readEntry(x document.Map, p *Point, mtu mtu, names map[string]document.Position) {
 	tr := Traffic{measured: measure.Traffic{Version: 4}, stop: unit.Never, place: x.Position, ccPlace: x.Position}
 	if !d.readName(x, &tr, names) || !d.readTransport(x, &tr, p) {
 		return
@@ -132,23 +132,24 @@ func (d *trafficDecoder) readEntry(x document.Map, p *Point, mtu mtu, names map[
 	d.addFlows(x, p, tr, g, d.pairHosts(x, p, g), flows)
 }
 
-// readName reads the name of the traffic and adds it to names. It reports an error for a name that is already in names
+// readName reads the name of the traffic and adds its place to names. It reports an error for a name that is already in names
 // or is not an identifier, and returns false only without a name.
-func (d *trafficDecoder) readName(x document.Map, tr *Traffic, names map[string]bool) bool {
+func (d *trafficDecoder) readName(x document.Map, tr *Traffic, names map[string]document.Position) bool {
 	name := x.Get("name")
 	if name == nil {
 		x.FailMissing("name", "the traffic needs the key name")
 		return false
 	}
 	tr.measured.Name = d.ReadText(name)
-	if names[tr.measured.Name] {
-		d.Fail(name.Position, "another name", "the name %q is already in use", tr.measured.Name)
+	if first, twice := names[tr.measured.Name]; twice {
+		d.Fail(name.Position, "a name of its own for each traffic", "the traffic %q is given twice, first in line %d",
+			tr.measured.Name, first.Line)
 	}
 	if !isIdentifier(tr.measured.Name) {
 		d.Fail(name.Position, "a letter, then letters, digits and _", "%q is not a valid name",
 			tr.measured.Name)
 	}
-	names[tr.measured.Name] = true
+	names[tr.measured.Name] = name.Position
 	return true
 }
 
@@ -175,7 +176,7 @@ func (d *trafficDecoder) readTransport(x document.Map, tr *Traffic, p *Point) bo
 		}
 	}
 	if tt == nil {
-		d.FailMissing(x.Node, "transport", traffic.KeyNoun, d.entryKeys(), "transport: "+document.JoinChoices(names),
+		d.FailMissing(x.Node, "transport", traffic.KeyNoun, d.entryKeys(), "transport, one of "+document.JoinChoices(names),
 			"the traffic needs the key transport")
 		return false
 	}
@@ -321,7 +322,15 @@ func (d *trafficDecoder) readController(x document.Map, tr *Traffic, p *Point) {
 	v := x.Get("cc")
 	if !tr.measured.Transport.Controlled {
 		if v != nil {
-			d.Fail(v.Position, "no cc", "transport %s has no congestion controller", tr.measured.Transport.Name)
+			var controlled []string
+			for i := range d.registry.Transports {
+				if d.registry.Transports[i].Controlled {
+					controlled = append(controlled, d.registry.Transports[i].Name)
+				}
+			}
+			slices.Sort(controlled)
+			d.Fail(v.Position, "remove cc, or use a transport that has one: "+document.JoinChoices(controlled),
+				"transport %s has no congestion controller", tr.measured.Transport.Name)
 		}
 		return
 	}

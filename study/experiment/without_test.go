@@ -16,9 +16,9 @@ import (
 
 // withoutSpec is a sweep of three rates by three programs, without three of its nine points.
 var withoutSpec = strings.NewReplacer("[forward]", "[$how]",
-	"sweep: {rate: [1Mbps, 2Mbps, 4Mbps]}", "sweep: {rate: [1Mbps, 2Mbps, 4Mbps], how: [forward, ecmp, abc]}").
+	"sweep: {rate: [1Mbps, 2Mbps, 4Mbps]}", "sweep: {rate: [1Mbps, 2Mbps, 4Mbps], how: [forward, ecmp, spray]}").
 	Replace(claimSpec) + `without:
-  - {where: {how: abc, rate: [1Mbps, 4Mbps]}, why: nothing to share}
+  - {where: {how: spray, rate: [1Mbps, 4Mbps]}, why: nothing to share}
   - {where: "how == 'ecmp' and rate > 2Mbps", why: too fast}
 tables: {columns: ["good*", queue.mean], sort: [rate, "goodput.a:desc"]}
 ratio: [{of: goodput, over: {how: ecmp}}]
@@ -44,10 +44,10 @@ func TestWithout_ExcludesPointsWithReason(t *testing.T) {
 		points string
 		absent string
 	}{
-		{"all", experiment.Options{}, "1Mbps forward, 1Mbps ecmp, 2Mbps forward, 2Mbps ecmp, 2Mbps abc, 4Mbps forward",
-			"rate=1Mbps|4Mbps how=abc: nothing to share; rate=4Mbps how=ecmp: too fast"},
+		{"all", experiment.Options{}, "1Mbps forward, 1Mbps ecmp, 2Mbps forward, 2Mbps ecmp, 2Mbps spray, 4Mbps forward",
+			"rate=1Mbps|4Mbps how=spray: nothing to share; rate=4Mbps how=ecmp: too fast"},
 		{"narrowed", experiment.Options{Set: []string{"rate=1Mbps"}}, "1Mbps forward, 1Mbps ecmp",
-			"how=abc: nothing to share"},
+			"how=spray: nothing to share"},
 		{"none of it", experiment.Options{Set: []string{"how=forward"}}, "1Mbps forward, 2Mbps forward, 4Mbps forward", ""},
 	} {
 		t.Run(x.name, func(t *testing.T) {
@@ -78,7 +78,7 @@ func TestWithout_ExcludesPointsWithReason(t *testing.T) {
 
 // TestWithoutRest checks that if options narrow a sweep to excluded points, their reason is the error.
 func TestWithoutRest(t *testing.T) {
-	e := wrong(t, withoutSpec, experiment.Options{Set: []string{"rate=4Mbps", "how=abc"}})
+	e := wrong(t, withoutSpec, experiment.Options{Set: []string{"rate=4Mbps", "how=spray"}})
 	if len(e) != 1 || !strings.Contains(e[0].Error(), "without leaves no point of the sweep: nothing to share") {
 		t.Errorf("got %v", document.InputErrors(e))
 	}
@@ -99,7 +99,7 @@ func TestClaimsWithout(t *testing.T) {
 		n       int // runs, two a point
 		text    string
 	}{
-		// ecmp with itself, abc at 2, forward twice
+		// ecmp with itself, spray at 2, forward twice
 		{claim.Fails, 10, "rate=1Mbps how=forward: goodput.a = 1 Mb/s >= 2 Mb/s"},
 		{claim.Holds, 10, "how=ecmp"}, // forward three times, ecmp twice
 	} {

@@ -258,7 +258,7 @@ traffic: [{name: x, from: store, to: "h*", transport: tcp, start: 0s, size: 100k
 	}
 	registry := plantest.NewRegistry(p4abc.Scheme(), "../../papers/p4abc")
 	for _, x := range []struct{ old, new, want string }{
-		{"hosts: [store]\n", "hosts: [h0]\n", `:4:11: the name "h0" is already in use`},
+		{"hosts: [store]\n", "hosts: [h0]\n", `:4:11: the topology has a node with the name "h0"`},
 		{"  switches: [t]\n", "  fat_tree: {}\n", `"star" is given together with fat_tree`},
 		{"ends: [store, t]", "ends: [store, r]", `:7:22: unknown node "r"`},
 		{"ends: [t, s]", "ends: [h0, s]", ":8:14: h0 and s are already linked"},

@@ -361,16 +361,18 @@ func TestShowAll(t *testing.T) {
 	}
 }
 
-// TestShowRanges checks that ranges are shown as in errors: with inclusive and exclusive ends.
+// TestShowRanges checks that each option has its form, and its range as in errors: with inclusive and exclusive ends.
 func TestShowRanges(t *testing.T) {
 	var out, errs bytes.Buffer
 	if code := Run(Registry(), []string{"show", "ncf"}, &out, &errs, false); code != 0 {
 		t.Fatal(errs.String())
 	}
 	for _, want := range []string{
-		"threshold\n    share above which a flow is an elephant\n    default 5%; above 0%; at most 100%\n",
-		"\n    default 1%; above 0%; below 100%\n",
-		"\n    default 4; at least 1; at most 15\n",
+		"\n    a share such as 85%, above 0%, at most 100%; default 5%\n",
+		"\n    a share such as 85%, above 0%, below 100%; default 1%\n",
+		"\n    a whole number, at least 1, at most 15; default 4\n",
+		"\n    one of bytes, packets; default bytes\n",
+		"\n    true or false; default false\n",
 	} {
 		t.Run(want, func(t *testing.T) {
 			if !strings.Contains(out.String(), want) {

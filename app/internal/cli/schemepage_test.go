@@ -142,7 +142,7 @@ func TestShowPage(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			text := show(t, name)
 			if want != "" && (strings.Count(text, want) != 1 ||
-				strings.Index(text, want) > strings.Index(text, "\n    default ")) {
+				strings.Index(text, want) > strings.Index(text, "; default ")) {
 				t.Errorf("it does not have %q once, before the parameters:\n%s", want, text)
 			}
 			if want == "" && strings.Contains(text, "duration: ") {

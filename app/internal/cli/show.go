@@ -155,12 +155,7 @@ func (a *app) showScheme(k kindOf) {
 		case p.Default == "":
 			value = "default: none"
 		}
-		if len(p.Words) > 0 {
-			value += "; one of " + strings.Join(p.Words, ", ")
-		}
-		for _, limit := range p.Range {
-			value += "; " + limit.String()
-		}
+		value = p.DescribeValues() + "; " + value
 		fmt.Fprintln(a.stdout, p.Name)
 		for _, text := range []string{p.Doc, value, "source: " + p.Source} {
 			fmt.Fprintln(a.stdout, report.WrapHanging("    ", text, "    ", a.lineWidth()))

@@ -21,17 +21,20 @@ type Config struct {
 	Paced       bool       // every window is also a rate, not only those below a packet
 }
 
-// Params declares the options of bolt, each bound to a field of c.
+// Params binds the options of bolt to the fields of c, which keep their values.
 func (c *Config) Params(p *scheme.Params) {
-	p.Float(&c.AI, "ai", "1", "additive increase [packets per round trip]", "Bolt algorithm 2").Min("0").Max("1000")
+	p.Float(&c.AI, "ai", "1", "additive increase [packets per round trip]; raise it to reach a fair share sooner, "+
+		"lower it if many flows share a link, since each adds this to the queue", "Bolt algorithm 2").Min("0").Max("1000")
 	p.Share(&c.MaxDecrease, "max_md", "50%", "maximum decrease: of a window of at most one packet at a switch's "+
 		"notice, and of any window at a loss", "Bolt simulator: MaxMd").Min("0%").Max("99%")
-	p.Size(&c.MinWindow, "min_cwnd", "144 B", "minimum window; below one packet it is a pacing rate",
+	p.Size(&c.MinWindow, "min_cwnd", "144 B", "minimum window; below one packet it is a pacing rate; lower it if so "+
+		"many flows share a link that their minimum windows fill its queue",
 		"Weir: a tenth of a packet; Bolt simulator: MinCwnd, 15 B").
 		Min("1 B").Max("1GB")
 	p.Size(&c.MaxWindow, "max_cwnd", "0 B",
-		"maximum window; 0 B: four bandwidth-delay products of the path, but at least 256 packets",
-		"Weir; Bolt simulator: MaxCwnd, 256 packets, with a product of 69")
+		"maximum window, not below min_cwnd; 0 B: four bandwidth-delay products of the path, but at least 256 packets; "+
+			"lower it to bound the queue that a flow can cause, raise it if a path holds more",
+		"Bolt simulator: MaxCwnd, 256 packets (its bandwidth-delay product: 69 packets); Weir: derived from the path")
 	p.BoolWords(&c.RequestsOff, [2]string{"on", "off"}, "requests", "on",
 		"on: packets ask the switches for one more packet (INC); off: the window grows by ai alone",
 		"Bolt §3.2, §3.3; Weir: off")

@@ -29,10 +29,12 @@ type Config struct {
 	Variant         string // RFC9438, Linux
 }
 
-// Params declares the options of cubic, each bound to a field of c.
+// Params binds the options of cubic to the fields of c, which keep their values.
 func (c *Config) Params(p *scheme.Params) {
-	p.Float(&c.C, "c", "0.4", "growth of the window, C [packets/s³]", "RFC 9438 §5").Min("0.001").Max("1000")
-	p.Float(&c.Beta, "beta", "0.7", "factor by which a loss multiplies the window",
+	p.Float(&c.C, "c", "0.4", "growth of the window, C [packets/s³]; raise it to regain the last maximum sooner",
+		"RFC 9438 §5").Min("0.001").Max("1000")
+	p.Float(&c.Beta, "beta", "0.7", "factor by which a loss multiplies the window; nearer to 1, the queue stays "+
+		"longer and the rate steadier",
 		"RFC 9438 §4.6").Min("0.1").Max("0.95")
 	p.Bool(&c.FastConvergence, "fast_convergence", "true",
 		"lower W_max further if the window has shrunk since the last loss (fast convergence)", "RFC 9438 §4.7")

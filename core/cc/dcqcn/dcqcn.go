@@ -72,7 +72,7 @@ type Options struct {
 	cc.RateConfig
 }
 
-// Params declares the options of dcqcn, each bound to a field of o.
+// Params binds the options of dcqcn to the fields of o, which keep their values.
 func (o *Options) Params(p *scheme.Params) {
 	p.Text(&o.Preset, "preset", Paper, "source of the values that are not given: paper, or vendor (Mellanox, as in "+
 		"the HPCC simulator)", "DCQCN §5; HPCC simulator run.py").Words(Paper, Vendor)
@@ -90,7 +90,8 @@ func (o *Options) Params(p *scheme.Params) {
 		"vendor 300us)", "DCQCN §5; HPCC simulator: RP_TIMER").Max("1s")
 	p.Text(&o.Increase, "increase", preset, "what triggers an increase; timer: the timer alone (vendor); both: the "+
 		"timer and the byte counter (paper)", "DCQCN §3.1; HPCC simulator rdma-hw.cc").Words(preset, "timer", "both")
-	p.Size(&o.ByteCounter, "byte_counter", "10MB", "payload sent between increases", "DCQCN §5").Min("1kB").
+	p.Size(&o.ByteCounter, "byte_counter", "10MB", "payload sent between increases; lower it so that fast flows "+
+		"recover sooner", "DCQCN §5").Min("1kB").
 		When("increase: both (preset: paper)", func() bool { return o.buildConfig(unit.Gbps).ByteCounter > 0 })
 	p.Int(&o.FastRecovery, "fast_recovery", "-1",
 		"F, the number of increases halfway to the target rate before the target rate rises; -1: the preset's value "+

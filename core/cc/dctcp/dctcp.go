@@ -15,11 +15,13 @@ type Config struct {
 	SlowStart    bool // false: the first window is one of congestion avoidance
 }
 
-// Params declares the options of dctcp, each bound to a field of c.
+// Params binds the options of dctcp to the fields of c, which keep their values.
 func (c *Config) Params(p *scheme.Params) {
-	p.Share(&c.G, "g", "6.25%", "weight of a new sample in the average share of marks, g",
+	p.Share(&c.G, "g", "6.25%", "weight of a new sample in the average share of marks, g; smaller: the window follows "+
+		"changes of the marking later, but varies less",
 		"RFC 8257 §4.2").Min("0%").Max("100%")
-	p.Share(&c.InitialAlpha, "initial_alpha", "100%", "initial average share of marks, alpha",
+	p.Share(&c.InitialAlpha, "initial_alpha", "100%", "initial average share of marks, alpha; 100%: the first mark "+
+		"halves the window; lower it so that short flows do not slow down at their first mark",
 		"RFC 8257 §4.2").Min("0%").Max("100%")
 	p.Bool(&c.SlowStart, "slow_start", "true",
 		"begin with slow start; false: begin in congestion avoidance with the initial window",

@@ -17,7 +17,7 @@ type Config struct {
 	cc.RateConfig
 }
 
-// Params declares the options of scheme none, each bound to a field of c.
+// Params binds the options of scheme none to the fields of c, which keep their values.
 func (c *Config) Params(p *scheme.Params) {
 	p.Rate(&c.Rate, "rate", "0bps", "rate of payload; 0bps: the rate at which the link accepts packets", "Weir")
 	p.Packets(&c.Packets, "packets", "0 packets", "maximum packets in flight; 0 packets: no limit", "Weir")

@@ -30,7 +30,7 @@ type Config struct {
 // simulator is the prefix of the sources of the defaults.
 const simulator = "UEC htsim uec.cpp: "
 
-// Params declares the options of NSCC, each bound to a field of c.
+// Params binds the options of NSCC to the fields of c, which keep their values.
 func (c *Config) Params(p *scheme.Params) {
 	p.Rate(&c.ReferenceRate, "reference_rate", "100Gbps", "reference rate: the network rate to which the constants of "+
 		"the algorithm apply",

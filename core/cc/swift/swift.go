@@ -40,9 +40,10 @@ type Config struct {
 	ResetThreshold int       // RETX_RESET_THRESHOLD: timeouts in a row that reset the window
 }
 
-// Params declares the options of swift, each bound to a field of c.
+// Params binds the options of swift to the fields of c, which keep their values.
 func (c *Config) Params(p *scheme.Params) {
-	p.Time(&c.BaseTarget, "base_target", "20us", "base target delay, of a path without hops",
+	p.Time(&c.BaseTarget, "base_target", "20us", "base target delay, of a path without hops; raise it on paths with "+
+		"long delays of hosts, lower it for shorter queues",
 		"csg-htsim").Min("1ps").Max("1s")
 	p.Time(&c.HopDelay, "hop_delay", "3053ns", "target delay that each hop adds; 0s: no topology scaling",
 		"csg-htsim: base target / 6.55").Max("1s")
@@ -57,12 +58,17 @@ func (c *Config) Params(p *scheme.Params) {
 	p.Float(&c.FlowMax, "fs_max_cwnd", "100", "window from which flow scaling adds no delay [packets]",
 		"csg-htsim").Min("0.0001").Max("1000000").
 		When("fs_range above 0s", func() bool { return c.Range > 0 })
-	p.Float(&c.AI, "ai", "1", "additive increase [packets per round trip]", "csg-htsim").Min("0.0001").Max("1000")
-	p.Share(&c.Beta, "beta", "80%", "multiplicative decrease, beta", "csg-htsim").Min("0%").Max("100%")
-	p.Share(&c.MaxDecrease, "max_mdf", "50%", "maximum decrease at one time, as a share of the window",
+	p.Float(&c.AI, "ai", "1", "additive increase [packets per round trip]; raise it to reach a fair share sooner, "+
+		"lower it if many flows share a link, since each adds this to the queue", "csg-htsim").Min("0.0001").Max("1000")
+	p.Share(&c.Beta, "beta", "80%", "multiplicative decrease, beta: factor of the delay's relative excess over the "+
+		"target", "csg-htsim").Min("0%").Max("100%")
+	p.Share(&c.MaxDecrease, "max_mdf", "50%", "maximum decrease at one time, as a share of the window; it limits what "+
+		"one long delay costs",
 		"csg-htsim").Min("0%").Max("99%")
-	p.Float(&c.MinWindow, "min_cwnd", "0.01", "minimum window [packets]", "Weir").Min("0.0001").Max("1000")
-	p.Float(&c.MaxWindow, "max_cwnd", "1000", "maximum window [packets]", "csg-htsim").Min("1").Max("1000000")
+	p.Float(&c.MinWindow, "min_cwnd", "0.01", "minimum window [packets]; below 1 it is a pacing rate; lower it for "+
+		"incasts of more flows", "Weir").Min("0.0001").Max("1000")
+	p.Float(&c.MaxWindow, "max_cwnd", "1000", "maximum window [packets]; raise it for paths whose bandwidth-delay "+
+		"product is longer", "csg-htsim").Min("1").Max("1000000")
 	p.Packets(&c.InitialWindow, "initial_window", "0 packets", "initial window; 0 packets: the initial window of the "+
 		"transport", "Weir")
 	p.Int(&c.ResetThreshold, "retx_reset_threshold", "5", "consecutive timeouts after which the window is set to its "+

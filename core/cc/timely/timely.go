@@ -84,7 +84,7 @@ type Options struct {
 	cc.RateConfig
 }
 
-// Params declares the options of timely, each bound to a field of o.
+// Params binds the options of timely to the fields of o, which keep their values.
 func (o *Options) Params(p *scheme.Params) {
 	p.Text(&o.Preset, "preset", Paper,
 		"variant of the algorithm, and source of the values that are not given; paper: TIMELY's algorithm 1; patched: "+
@@ -95,17 +95,20 @@ func (o *Options) Params(p *scheme.Params) {
 	p.Size(&o.Segment, "segment", "0 B", "payload of a completion event; 0 B: the preset's value (paper 64kB, patched "+
 		"16kB; hpcc has none)", "TIMELY §4: 16 to 64 KB; CoNEXT'16").Max("1GB").
 		When("update: segment", func() bool { return o.buildConfig(unit.Gbps).Update == EachSegment })
-	p.Share(&o.Alpha, "alpha", "87.5%", "weight of a new RTT difference in the average",
+	p.Share(&o.Alpha, "alpha", "87.5%", "weight of a new RTT difference in the average; lower it if RTTs vary by noise",
 		"CoNEXT'16; HPCC simulator").Min("0%").Max("100%")
 	p.Share(&o.Beta, "beta", "0%", "multiplicative decrement, beta; 0%: the preset's value (paper 80%, patched 0.8%, "+
 		"hpcc 80%)", "TIMELY algorithm 1; CoNEXT'16").Min("0%").Max("100%")
 	p.Share(&o.MaxDecrease, "max_decrease", "100%",
 		"maximum decrease of the rate by one event; eRPC's port of the authors' code has 50%",
 		"TIMELY algorithm 1: no limit").Min("0%").Max("100%")
-	p.Time(&o.TLow, "t_low", "50us", "RTT below which the rate always rises", "TIMELY; CoNEXT'16").Min("1ps").Max("1s")
-	p.Time(&o.THigh, "t_high", "500us", "RTT above which the rate always falls",
+	p.Time(&o.TLow, "t_low", "50us", "RTT below which the rate always rises; set it above the path's time without "+
+		"queues and bursts", "TIMELY; CoNEXT'16").Min("1ps").Max("1s")
+	p.Time(&o.THigh, "t_high", "500us", "RTT above which the rate always falls; it bounds the queue, and must be "+
+		"above t_low",
 		"TIMELY; CoNEXT'16").Min("1ps").Max("1s")
-	p.Time(&o.MinRTT, "min_rtt", "20us", "minimum RTT, by which the gradient is normalised",
+	p.Time(&o.MinRTT, "min_rtt", "20us", "minimum RTT, by which the gradient is normalised; set it to the path's time "+
+		"without queues",
 		"CoNEXT'16; HPCC simulator").Min("1ps").Max("1s")
 	p.Rate(&o.Delta, "delta", "0bps", "additive increment; 0bps: the preset's value (paper and patched 10Mbps, hpcc "+
 		"1/1000 of the line rate)", "TIMELY; HPCC simulator run.py")

@@ -19,14 +19,18 @@ type config struct {
 	Others string                  // class of the others: selector, the upper three bits, or a number
 }
 
-// Params declares the options of classify, each bound to a field of c.
+// Params binds the options of classify to the fields of c, which keep their values.
 func (c *config) Params(p *scheme.Params) {
-	scheme.MapOf(p, &c.DSCP, parseDSCP, scheme.Ints, "dscp", "class from 0 to 7, by DSCP from 0 to 63",
+	scheme.MapOf(p, &c.DSCP, parseDSCP, scheme.Ints, "dscp", "class from 0 to 7, by DSCP from 0 to 63: {46: 0, 26: "+
+		"3}; a DSCP that is not given has the class of others",
 		"Weir: none").Min("0").Max("7")
 	p.Text(&c.Others, "others", selector, "class of a DSCP that is not given; selector: the upper three bits of the "+
 		"DSCP; or a class from 0 to 7",
 		"RFC 2474 §4.2.2: as NICs that trust the DSCP").Words(selector, "0", "1", "2", "3", "4", "5", "6", "7")
 }
+
+// Traits returns no trait: the program only sets classes, so a list needs another one that chooses the port.
+func (*config) Traits() dataplane.Traits { return dataplane.Traits{} }
 
 const selector = "selector"
 

@@ -32,11 +32,11 @@ func (c *Config) Traits() dataplane.Traits {
 	}}
 }
 
-// Params declares the options of plan, each bound to a field of c.
+// Params binds the options of plan to the fields of c, which keep their values.
 func (c *Config) Params(p *scheme.Params) {
 	scheme.MapOf(p, &c.Rates, users.ParseAddresses, scheme.Rates, "rates",
-		"rate of a plan, by user: a name of `users`, an address or prefix, or several separated by |; the longest "+
-			"prefix wins", "Weir").Min("1kbps")
+		"rate of a plan, by user: {home: 10Mbps, 10.0.1.0/24: 20Mbps}; a user is a name of `users`, an address or "+
+			"prefix, or several separated by |; the longest prefix wins", "Weir").Min("1kbps")
 	p.Rate(&c.Others, "others", "0bps", "plan of each source without a prefix; 0bps: no plan", "Weir").Min("0bps")
 	p.Time(&c.Burst, "burst", "100ms", "committed burst size (CBS) as a time at the plan's rate, but at least two "+
 		"frames", "RFC 2697 §3; Weir: 100 ms, a long round trip").Min("1ms").Max("10s")

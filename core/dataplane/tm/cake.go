@@ -33,7 +33,7 @@ const (
 	isolateNothing = "flowblind"
 )
 
-// Params declares the options of cake, each bound to a field of c.
+// Params binds the options of cake to the fields of c, which keep their values.
 func (c *Cake) Params(p *scheme.Params) {
 	p.Text(&c.Isolation, "isolation", isolateBySrc, "level at which the port is fair; a host is a user of `users`, or "+
 		"any user in weir switch", "tc-cake; Weir: the default; tc-cake: triple-isolate").Words(isolateFlows, isolateHosts,
@@ -63,8 +63,9 @@ func (c *Cake) Traits() Traits {
 	return Traits{Marks: true, DropsEarly: true, TargetParam: "target", Target: c.Target, RaisesTarget: true}
 }
 
-// newCakeScheduler returns the scheduler of a port with queues that are fair among hosts, with COBALT on each flow.
-// Otherwise it is like NewFQ's.
+// newCakeScheduler returns a CAKE scheduler. It shares each queue of the port among flows or hosts by c.Isolation, and
+// applies COBALT to each list. rate is the port's, for COBALT's times and a derived quantum; it shapes no traffic.
+// Queues are in strict priority, and a full port drops as under NewFQ.
 func newCakeScheduler(c Cake, rate unit.LinkRate) Scheduler {
 	return &fq{config: FQ{Flows: c.Flows}, cake: &c, rate: rate}
 }

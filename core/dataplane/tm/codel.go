@@ -16,7 +16,7 @@ type CoDel struct {
 	MaxPacket        unit.Bytes // a queue of this size or less is never too long
 }
 
-// Params declares the options of CoDel, each bound to a field of c.
+// Params binds the options of CoDel to the fields of c, which keep their values.
 func (c *CoDel) Params(p *scheme.Params) {
 	p.Time(&c.Target, "target", "5ms", "target delay of a persistent queue; 5 to 10 % of the interval",
 		"RFC 8289 §4").Above("0s").Max("10s")
@@ -25,7 +25,7 @@ func (c *CoDel) Params(p *scheme.Params) {
 	p.Bool(&c.ECN, "ecn", "true", "mark packets of senders that support ECN instead of dropping them",
 		"RFC 8290 §5.2.6; RFC 8289 §5: drops only")
 	p.Size(&c.MaxPacket, "max_packet", "1514 B", "queue up to which no packet is dropped or marked; at least the "+
-		"largest frame", "RFC 8289 §5: maxpacket").Min("64 B").Max("1MB")
+		"largest frame; raise it at ports that send bursts at a time", "RFC 8289 §5: maxpacket").Min("64 B").Max("1MB")
 	p.AddRule("target", func() error { return c.checkTarget() })
 }
 

@@ -41,12 +41,13 @@ type deadlineConfig struct {
 	Offsets []scheme.Pair[int, unit.Time] // by queue, in place of the steps
 }
 
-// Params declares the options of deadline, each bound to a field of c.
+// Params binds the options of deadline to the fields of c, which keep their values.
 func (c *deadlineConfig) Params(p *scheme.Params) {
 	p.Time(&c.Step, "step", "20ms", "time by which packets of a queue may wait longer than packets of the queue "+
 		"before it", "Weir").Min("0s").Max("10s")
 	scheme.MapOf(p, &c.Offsets, parseQueue, scheme.Times, "offsets",
-		"offset of the deadline from a packet's arrival, by queue; a queue that is not given has its number times step",
+		"offset of the deadline from a packet's arrival, by queue from 0: {0: 0s, 1: 5ms}; a queue that is not given "+
+			"has its number times step",
 		"Delay-EDD (JSAC 1990): one bound per channel").Min("0s").Max("10s")
 }
 

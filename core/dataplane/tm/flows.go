@@ -73,7 +73,7 @@ type byUser struct {
 // of the arriving packet. In that packet's own queue, its list counts with the packet.
 func NewFQ(c FQ) Scheduler { return &fq{config: c} }
 
-// NewByUser returns the scheduler of a port with queues that are fair among users. Otherwise it is like NewFQ's.
+// NewByUser returns the scheduler of a port with queues that are fair among users. Priority and drops are as in NewFQ.
 // SetAddresses must be called before NewPort.
 func NewByUser(c ByUser) Scheduler {
 	return &byUser{fq: fq{config: FQ{Quantum: c.Quantum, FromHead: c.FromHead}}, by: c.Config}

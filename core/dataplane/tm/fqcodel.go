@@ -17,9 +17,10 @@ type FQCoDel struct {
 	CoDel
 }
 
-// Params declares the options of fq_codel, each bound to a field of c.
+// Params binds the options of fq_codel to the fields of c, which keep their values.
 func (c *FQCoDel) Params(p *scheme.Params) {
-	p.Int(&c.Flows, "flows", "1024", "number of hash buckets for flows in a queue",
+	p.Int(&c.Flows, "flows", "1024", "number of hash buckets for flows in a queue; flows in one bucket share its "+
+		"part, so raise it far above the number of flows",
 		"RFC 8290 §5.2.5").Min("1").Max(strconv.Itoa(maxFlows))
 	p.Size(&c.Quantum, "quantum", "1514 B", "bytes that a flow may send per round; at least the largest frame",
 		"RFC 8290 §5.2.4").Min("64 B").Max("1MB")
@@ -31,8 +32,8 @@ func (c *FQCoDel) Traits() Traits {
 	return Traits{Marks: true, DropsEarly: true, TargetParam: "target", Target: c.Target}
 }
 
-// NewFQCoDel returns the scheduler of a port with queues that are fair among flows, with CoDel on each flow.
-// Otherwise it is like NewFQ's.
+// NewFQCoDel returns the scheduler of a port with queues that are fair among flows, with CoDel on each flow. rate is
+// the port's, for the time of a frame; it shapes no traffic. Priority and drops at a limit are as in NewFQ.
 func NewFQCoDel(c FQCoDel, rate unit.LinkRate) Scheduler {
 	return &fq{config: FQ{Flows: c.Flows, Quantum: c.Quantum, NewFirst: true, FromHead: true}, law: &c.CoDel, rate: rate}
 }

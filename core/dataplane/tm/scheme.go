@@ -33,9 +33,10 @@ func define[C any, P scheme.Bound[C]](s scheme.Scheme,
 // quantumConfig is the number of bytes that a queue earns a turn.
 type quantumConfig struct{ Quantum unit.Bytes }
 
-// Params declares the options of drr, each bound to a field of c.
+// Params binds the options of drr to the fields of c, which keep their values.
 func (c *quantumConfig) Params(p *scheme.Params) {
-	p.Size(&c.Quantum, "quantum", "1514 B", "bytes that a queue may send per round; at least the largest frame",
+	p.Size(&c.Quantum, "quantum", "1514 B", "bytes that a queue may send per round; at least the largest frame; "+
+		"larger: longer turns, and longer waits between them",
 		"DRR: Max").Min("64 B").Max("1MB")
 }
 
@@ -46,12 +47,14 @@ type dwrr struct {
 	Priority int                     // number of first queues in strict priority over the others
 }
 
-// Params declares the options of dwrr, each bound to a field of c.
+// Params binds the options of dwrr to the fields of c, which keep their values.
 func (c *dwrr) Params(p *scheme.Params) {
 	c.quantumConfig.Params(p)
-	scheme.MapOf(p, &c.Weights, parseQueue, scheme.Ints, "weights", "weight by queue; a queue that is not given has "+
-		"weight 1", "Weir").Min("1").Max("1000")
-	p.Int(&c.Priority, "priority", "0", "number of first queues that are served before the others, in strict priority",
+	scheme.MapOf(p, &c.Weights, parseQueue, scheme.Ints, "weights", "weight by queue, counted from 0: {0: 10, 1: 1}; a "+
+		"queue that is not given has weight 1; a queue sends its weight times quantum per round",
+		"Weir").Min("1").Max("1000")
+	p.Int(&c.Priority, "priority", "0", "number of first queues that are served before the others, in strict "+
+		"priority; 0: none",
 		"Weir; HPCC simulator: 1").Min("0").Max("16")
 }
 
@@ -60,10 +63,10 @@ type wrr struct {
 	Weights []scheme.Pair[int, int] // packets a turn by queue, default 1
 }
 
-// Params declares the options of wrr, each bound to a field of c.
+// Params binds the options of wrr to the fields of c, which keep their values.
 func (c *wrr) Params(p *scheme.Params) {
-	scheme.MapOf(p, &c.Weights, parseQueue, scheme.Ints, "weights", "packets per round, by queue; a queue that is not "+
-		"given sends 1", "Weir").Min("1").Max("100000")
+	scheme.MapOf(p, &c.Weights, parseQueue, scheme.Ints, "weights", "packets per round, by queue from 0: {0: 10, 1: 1}; "+
+		"a queue that is not given sends 1; use dwrr if packets have different sizes", "Weir").Min("1").Max("100000")
 }
 
 // Traits returns that it takes turns.
@@ -84,9 +87,10 @@ func (c *wrr) turnPackets(queues int) []int64 {
 	return turns
 }
 
-// Params declares the options of fq, each bound to a field of c.
+// Params binds the options of fq to the fields of c, which keep their values.
 func (c *FQ) Params(p *scheme.Params) {
-	p.Int(&c.Flows, "flows", "1024", "number of hash buckets for flows in a queue",
+	p.Int(&c.Flows, "flows", "1024", "number of hash buckets for flows in a queue; flows in one bucket share its "+
+		"part, so raise it far above the number of flows",
 		"RFC 8290 §5.2.5").Min("1").Max(strconv.Itoa(maxFlows))
 	p.Size(&c.Quantum, "quantum", "1514 B", "bytes that a flow may send per round; at least the largest frame",
 		"RFC 8290 §5.2.4").Min("64 B").Max("1MB")
@@ -97,7 +101,7 @@ func (c *FQ) Params(p *scheme.Params) {
 		"Weir; RFC 8290 §4.1: head")
 }
 
-// Params declares the options of user_fq, each bound to a field of c.
+// Params binds the options of user_fq to the fields of c, which keep their values.
 func (c *ByUser) Params(p *scheme.Params) {
 	c.Config.Params(p)
 	p.Size(&c.Quantum, "quantum", "1514 B",
@@ -117,16 +121,17 @@ type guaranteeConfig struct {
 	Burst                unit.Bytes                  // max distance of a queue ahead of its share
 }
 
-// Params declares the options of guarantee, each bound to a field of c.
+// Params binds the options of guarantee to the fields of c, which keep their values.
 func (c *guaranteeConfig) Params(p *scheme.Params) {
 	c.quantumConfig.Params(p)
 	scheme.MapOf(p, &c.Guarantees, parseQueue, scheme.Shares, "guarantees",
-		"guaranteed share of the rate, by queue; a queue that is not given has 0", "Weir").Max("100%")
+		"guaranteed share of the rate, by queue from 0: {0: 30%}; a queue that is not given has 0", "Weir").Max("100%")
 	scheme.MapOf(p, &c.Ceilings, parseQueue, scheme.Shares, "ceilings",
-		"maximum share of the rate, by queue; a queue that is not given has 100%", "Weir").Above("0%").Max("100%")
+		"maximum share of the rate, by queue from 0: {1: 50%}; a queue that is not given has 100%",
+		"Weir").Above("0%").Max("100%")
 	p.Bool(&c.Hard, "hard", "false", "apply ceilings even if the port would otherwise be idle", "Weir")
 	p.Int(&c.Priority, "priority", "0", "number of first queues that are served before the others while below their "+
-		"ceiling, in strict priority", "Weir; BS'19 §4.3: the control queue").Min("0").Max("16")
+		"ceiling, in strict priority; 0: none", "Weir; BS'19 §4.3: the control queue").Min("0").Max("16")
 	bindBurst(p, &c.Burst)
 
 	p.AddRule("guarantees", func() error {
@@ -152,7 +157,8 @@ const rounding = 1e-9
 
 // bindBurst binds the burst of a guarantee.
 func bindBurst(p *scheme.Params, burst *unit.Bytes) {
-	p.Size(burst, "burst", "3028 B", "bytes by which a queue may exceed its share in the short term",
+	p.Size(burst, "burst", "3028 B", "bytes by which a queue may exceed its share in the short term; at least a "+
+		"frame, more for traffic in bursts",
 		"Weir: two frames").Min("64 B")
 }
 
@@ -163,7 +169,7 @@ type queues struct {
 	Burst unit.Bytes
 }
 
-// Params declares the options of the scheduler ncf, each bound to a field of c.
+// Params binds the options of the scheduler ncf to the fields of c, which keep their values.
 func (c *queues) Params(p *scheme.Params) {
 	c.quantumConfig.Params(p)
 	p.Share(&c.Control, "control", "5%", "ceiling of the control queue, which is the first", "BS'19 §4.2").

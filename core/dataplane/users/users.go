@@ -24,13 +24,13 @@ type Config struct {
 	Aggregates []Aggregate
 }
 
-// Params declares the options of users and aggregates, each bound to a field of c.
+// Params binds the options of users and aggregates to the fields of c, which keep their values.
 func (c *Config) Params(p *scheme.Params) {
 	p.Rate(&c.Reference, "reference", "10kbps", "reference rate, which acts as a weight, of sources without an "+
-		"aggregate", "P4-ABC §6.1.3").Min("1bps")
+		"aggregate; only ratios of reference rates matter", "P4-ABC §6.1.3").Min("1bps")
 	scheme.MapOf(p, &c.Aggregates, ParseAddresses, scheme.Rates, "aggregates",
-		"reference rate, which acts as a weight, by user: a name of `users`, an address or prefix, or several separated "+
-			"by |; the longest prefix wins", "P4-ABC §3.1, §3.4").
+		"reference rate, which acts as a weight, by user: {home: 20kbps, 10.0.1.0/24: 10kbps}; a user is a name of "+
+			"`users`, an address or prefix, or several separated by |; the longest prefix wins", "P4-ABC §3.1, §3.4").
 		Min("1bps")
 	p.BoolWords(&c.Shared, [2]string{"each", "shared"}, "others", "each",
 		"sources without an aggregate; each: each entry of users, and each other address, is a user of its own; "+

@@ -133,7 +133,8 @@ func (w *Wiring) isUnlimited(link, e int) bool {
 	return l.Spaced && !w.config.Network.Nodes[l.Ends[e]].Switch
 }
 
-// LinksFrom returns the links that leave a node, by port, as indices into Links.
+// LinksFrom returns the links that leave a node, as indices into Links. Element p is the link of port p. The caller
+// must not change the slice.
 func (w *Wiring) LinksFrom(node int) []int32 { return w.leaving[node] }
 
 // AttachNIC sets the port of a host: a NIC. It has no effect for a port without a link.

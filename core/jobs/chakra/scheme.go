@@ -21,7 +21,7 @@ type config struct {
 // none marks an option that is not given.
 const none = "none"
 
-// Params declares the options of chakra, each bound to a field of c.
+// Params binds the options of chakra to the fields of c, which keep their values.
 func (c *config) Params(p *scheme.Params) {
 	p.Text(&c.File, "file", "", "prefix of the traces: x for the files x.0.et, x.1.et, …, one per host",
 		"Weir").Required()

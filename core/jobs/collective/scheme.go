@@ -34,8 +34,10 @@ func (c *common) bindCommon(p *scheme.Params, size string) {
 
 // bindParts binds the division of the data into channels and chunks.
 func (c *common) bindParts(p *scheme.Params) {
-	p.Int(&c.Channels, "channels", "1", "number of independent parts of the data", "Weir").Min("1").Max("64")
-	p.Int(&c.Chunks, "chunks", "1", "number of consecutive parts of a channel", "Weir").Min("1").Max("4096")
+	p.Int(&c.Channels, "channels", "1", "number of independent parts of the data, which are sent at the same time; "+
+		"more use several paths or NICs", "Weir").Min("1").Max("64")
+	p.Int(&c.Chunks, "chunks", "1", "number of consecutive parts of a channel; more let a host forward a part while "+
+		"it receives the next", "Weir").Min("1").Max("4096")
 	p.Int(&c.NICs, "nics", "1", "number of NICs per host that the channels use in turn", "Weir").Min("1").Max("64")
 	p.Time(&c.Compute, "compute", "0s", "computing time of an iteration before it communicates",
 		"Weir").Min("0s").Max("24h")
@@ -96,13 +98,14 @@ func parameterError(err error) error {
 
 // bindReduce binds the rate of reducing.
 func (c *common) bindReduce(p *scheme.Params) {
-	p.Rate(&c.Reduce, "reduce", "0bps", "rate at which a host reduces received data; 0bps: without delay",
+	p.Rate(&c.Reduce, "reduce", "0bps", "rate at which a host reduces received data; 0bps: without delay; set it if "+
+		"reductions take as long as the network",
 		"Weir").Min("0bps")
 }
 
 type allReduce struct{ common }
 
-// Params declares the options of all_reduce, each bound to a field of c.
+// Params binds the options of all_reduce to the fields of c, which keep their values.
 func (c *allReduce) Params(p *scheme.Params) {
 	c.bindCommon(p, "size of the buffer of each host; all hosts get the sum")
 	c.bindAlgorithm(p, AllReduce)
@@ -117,7 +120,7 @@ type allReduceFlows struct {
 	size      unit.Bytes
 }
 
-// Params declares the options of all_reduce_flows, each bound to a field of c.
+// Params binds the options of all_reduce_flows to the fields of c, which keep their values.
 func (c *allReduceFlows) Params(p *scheme.Params) {
 	p.Size(&c.size, "size", "", "size of the buffer of each host; all hosts get the sum", "Weir").Required().Min("1 B")
 	p.Text(&c.algorithm, "algorithm", FlowAlgorithms[0], "algorithm of the operation", "Weir").Words(FlowAlgorithms...)
@@ -125,7 +128,7 @@ func (c *allReduceFlows) Params(p *scheme.Params) {
 
 type allGather struct{ common }
 
-// Params declares the options of all_gather, each bound to a field of c.
+// Params binds the options of all_gather to the fields of c, which keep their values.
 func (c *allGather) Params(p *scheme.Params) {
 	c.bindCommon(p, "size of the buffer that each host gets and of which it has one block at the start")
 	c.bindAlgorithm(p, AllGather)
@@ -134,7 +137,7 @@ func (c *allGather) Params(p *scheme.Params) {
 
 type reduceScatter struct{ common }
 
-// Params declares the options of reduce_scatter, each bound to a field of c.
+// Params binds the options of reduce_scatter to the fields of c, which keep their values.
 func (c *reduceScatter) Params(p *scheme.Params) {
 	c.bindCommon(p, "size of the buffer of each host; each host gets a block of the sum")
 	c.bindAlgorithm(p, ReduceScatter)
@@ -144,7 +147,7 @@ func (c *reduceScatter) Params(p *scheme.Params) {
 
 type allToAll struct{ common }
 
-// Params declares the options of all_to_all, each bound to a field of c.
+// Params binds the options of all_to_all to the fields of c, which keep their values.
 func (c *allToAll) Params(p *scheme.Params) {
 	c.bindCommon(p, "size of the buffer of each host, with a block for every host")
 	c.bindAlgorithm(p, AllToAll)
@@ -158,7 +161,7 @@ func (c *allToAll) Params(p *scheme.Params) {
 
 type broadcast struct{ common }
 
-// Params declares the options of broadcast, each bound to a field of c.
+// Params binds the options of broadcast to the fields of c, which keep their values.
 func (c *broadcast) Params(p *scheme.Params) {
 	c.bindCommon(p, "size of the buffer of the first host, which all hosts get")
 	c.bindAlgorithm(p, Broadcast)
@@ -167,7 +170,7 @@ func (c *broadcast) Params(p *scheme.Params) {
 
 type reduce struct{ common }
 
-// Params declares the options of reduce, each bound to a field of c.
+// Params binds the options of reduce to the fields of c, which keep their values.
 func (c *reduce) Params(p *scheme.Params) {
 	c.bindCommon(p, "size of the buffer of each host; the first host gets the sum")
 	c.bindAlgorithm(p, Reduce)
@@ -177,7 +180,7 @@ func (c *reduce) Params(p *scheme.Params) {
 
 type gather struct{ common }
 
-// Params declares the options of gather, each bound to a field of c.
+// Params binds the options of gather to the fields of c, which keep their values.
 func (c *gather) Params(p *scheme.Params) {
 	c.bindCommon(p, "size of the buffer that the first host gets, with a block of each host")
 	c.bindParts(p)
@@ -185,7 +188,7 @@ func (c *gather) Params(p *scheme.Params) {
 
 type scatter struct{ common }
 
-// Params declares the options of scatter, each bound to a field of c.
+// Params binds the options of scatter to the fields of c, which keep their values.
 func (c *scatter) Params(p *scheme.Params) {
 	c.bindCommon(p, "size of the buffer of the first host, with a block for each host")
 	c.bindParts(p)
@@ -193,12 +196,13 @@ func (c *scatter) Params(p *scheme.Params) {
 
 type stages struct{ common }
 
-// Params declares the options of pipeline, each bound to a field of c.
+// Params binds the options of pipeline to the fields of c, which keep their values.
 func (c *stages) Params(p *scheme.Params) {
 	c.bindCommon(p, "size of a message from a stage to the next")
 	p.Text(&c.Algorithm, "schedule", GPipe, "order of batches at a stage; gpipe: all forward, then all backward; "+
 		"1f1b: forward and backward in turn", "Weir").Words(Algorithms(Pipeline)...)
-	p.Int(&c.Batches, "batches", "8", "number of micro-batches of an iteration", "Weir").Min("1").Max("1000000")
+	p.Int(&c.Batches, "batches", "8", "number of micro-batches of an iteration; more leave stages idle for a smaller "+
+		"part of it", "Weir").Min("1").Max("1000000")
 	p.Time(&c.Forward, "forward", "0s", "forward computing time of a batch at a stage", "Weir").Min("0s").Max("24h")
 	p.Time(&c.Backward, "backward", "0s", "backward computing time of a batch at a stage; 0s: no backward pass",
 		"Weir").Min("0s").Max("24h")

@@ -12,7 +12,7 @@ import (
 // config is the configuration of a job of a GOAL file.
 type config struct{ File string }
 
-// Params declares the options of goal, each bound to a field of c.
+// Params binds the options of goal to the fields of c, which keep their values.
 func (c *config) Params(p *scheme.Params) {
 	p.Text(&c.File, "file", "", "GOAL file in the folder of the experiment, in text or binary form", "Weir").Required()
 }

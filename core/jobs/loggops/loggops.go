@@ -106,13 +106,12 @@ func (m Model) Run(p job.Program, watch job.Watch) (out job.Outcome, events uint
 // config is the configuration of the model.
 type config struct{ Model }
 
-// Params declares the options of loggops, each bound to a field of c.
+// Params binds the options of loggops to the fields of c, which keep their values.
 func (c *config) Params(p *scheme.Params) {
 	const from = "LogGOPSim"
 	p.BoolWords(&c.Free, [2]string{"nic", "free"}, "receive", "nic",
-		"what a message occupies at its receiver; nic: processor and NIC for its bytes, so that GOAL files match "+
-			"spcl/LogGOPSim 76451de to the nanosecond, while NICs of other jobs send and receive at once; free: the NIC for "+
-			"g only, as in spcl/atlahs 8837294", from)
+		"what a message occupies at its receiver; nic: processor and NIC for its bytes, as in spcl/LogGOPSim 76451de, "+
+			"while NICs of other jobs send and receive at once; free: the NIC for g only, as in spcl/atlahs 8837294", from)
 	p.Time(&c.Latency, "L", "2500ns", "latency from the sender's NIC to the receiver's NIC", from).Min("0s").Max("1000s")
 	p.Time(&c.Overhead, "o", "1500ns", "overhead of the processor for each send and each receive", from).Min("0s").
 		Max("1000s")

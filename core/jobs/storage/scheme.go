@@ -22,10 +22,12 @@ func hostName(s string) (string, error) { return s, nil }
 // bindCommon binds the shared parameters; size describes the size.
 func (c *common) bindCommon(p *scheme.Params, size string) {
 	p.Size(&c.Size, "size", "", size, "Weir").Required().Min("1 B")
-	p.Int(&c.Servers, "servers", "1", "number of hosts that store the data: the last ones of the job", "Weir").Min("1").
+	p.Int(&c.Servers, "servers", "1", "number of hosts that store the data: the last ones of the job, which do not "+
+		"compute", "Weir").Min("1").
 		Max("1000000")
-	p.Int(&c.Stripes, "stripes", "1", "number of servers among which a host divides its data; the first follows from "+
-		"the host's number", "Weir").
+	p.Int(&c.Stripes, "stripes", "1", "number of servers, at most servers, among which each host divides its data: "+
+		"host i uses server i modulo servers and the next ones; more stripes let one host use more servers' links at a "+
+		"time", "Weir").
 		Min("1").Max("1000000")
 	p.Int(&c.Iterations, "iterations", "1", "number of consecutive iterations", "Weir").Min("1").Max("1000000")
 	p.Time(&c.Compute, "compute", "0s", "computing time of an iteration", "Weir").Min("0s").Max("24h")
@@ -62,7 +64,7 @@ func (c *common) buildJob(s job.Site) (job.Program, error) {
 
 type checkpoint struct{ common }
 
-// Params declares the options of checkpoint, each bound to a field of c.
+// Params binds the options of checkpoint to the fields of c, which keep their values.
 func (c *checkpoint) Params(p *scheme.Params) {
 	c.bindCommon(p, "size of the data that each host writes in a checkpoint")
 	p.Int(&c.Every, "every", "1", "number of iterations per checkpoint", "Weir").Min("1").Max("1000000")
@@ -79,7 +81,7 @@ func (c *checkpoint) Params(p *scheme.Params) {
 
 type read struct{ common }
 
-// Params declares the options of read, each bound to a field of c.
+// Params binds the options of read to the fields of c, which keep their values.
 func (c *read) Params(p *scheme.Params) {
 	c.bindCommon(p, "size of the batch that each host reads before an iteration")
 	p.Bool(&c.Ahead, "ahead", "false", "read the next batch while a batch is computed", "Weir")

@@ -23,7 +23,7 @@ type Config struct {
 // defaults returns the parameters of the paper.
 func defaults() Config { return scheme.Defaults[Config]() }
 
-// Params declares the options of ndp, each bound to a field of c.
+// Params binds the options of ndp to the fields of c, which keep their values.
 func (c *Config) Params(p *scheme.Params) {
 	p.Packets(&c.Window, "initial_window", "30 packets",
 		"packets that a flow sends at line rate before it waits for PULLs; 0 packets: line rate × base RTT",
@@ -174,7 +174,8 @@ func (e *ends) findPacket(seq, near int64) int64 {
 	return seq / e.payload
 }
 
-// isFromPeer reports whether p belongs to this flow and was sent by its other end.
+// isFromPeer reports whether p has the protocol and the ports of a packet from the flow's other end. It compares no
+// addresses: the host has assigned p to its flow.
 func (e *ends) isFromPeer(p *packet.Packet) bool {
 	return p.SrcPort == e.dstPort && p.DstPort == e.srcPort && p.Proto == packet.ProtoOwn
 }

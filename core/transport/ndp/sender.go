@@ -115,7 +115,8 @@ func (s *Sender) Gauge() transport.Gauge {
 		InFlight: unit.Bytes(s.inFlight * s.payload)}
 }
 
-// packetState returns the state of packet n, which must have been sent.
+// packetState returns the state of packet n, which must be in the window: una ≤ n < next. The pointer is valid until
+// the ring grows.
 func (o *outstanding) packetState(n int64) *sent { return o.ring.At(n) }
 
 // isLive reports whether transmission f is its packet's latest one, and has no answer.

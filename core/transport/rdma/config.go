@@ -102,7 +102,7 @@ type Config struct {
 // Defaults returns the configuration of a RoCE NIC as in the HPCC simulator, with a retransmission timer.
 func Defaults() Config { return scheme.Defaults[Config]() }
 
-// Params declares the options of rdma, each bound to a field of c.
+// Params binds the options of rdma to the fields of c, which keep their values.
 func (c *Config) Params(p *scheme.Params) {
 	p.Text(&c.Recovery, "recovery", GoBackN, "loss recovery; go_back_n: resend all from the lost packet on; "+
 		"selective_repeat: resend lost packets; none: no recovery, for lossless networks",
@@ -163,7 +163,8 @@ func (c *Config) bindReplies(p *scheme.Params) {
 		"base_rtt, for a window that has become too small to request an ACK", "Weir").Max("60s").
 		When("ack_every above 1 packet", func() bool { return c.AckEvery > 1 })
 	p.Time(&c.NackInterval, "nack_interval", "500us", "go_back_n: minimum time between NACKs of the same expected "+
-		"sequence", "HPCC simulator: NACK generation interval").Min("1ns").Max("60s").
+		"sequence; about a round-trip time, after which resent data arrives",
+		"HPCC simulator: NACK generation interval").Min("1ns").Max("60s").
 		When("recovery: go_back_n", func() bool { return c.Recovery == GoBackN })
 	c.NIC.Params(p)
 	c.NIC.ParamsCNP(p)
@@ -207,7 +208,8 @@ func (c *Config) bindMarks(p *scheme.Params) {
 	p.Text(&c.ECN, "ecn", ecnByController,
 		"use of ECN; controller: as the controller requires; off: no ECN; echo: ACKs echo marks; cnp: CNPs answer marks "+
 			"and ACKs echo them", "RFC 8257 §3.2; DCQCN (SIGCOMM 2015) §3.1").Words(ecnByController, ecnOff, ecnEcho, ecnNotify)
-	p.Time(&c.CNPInterval, "cnp_interval", "50us", "minimum time between CNPs of a flow", "DCQCN §3.1: N").
+	p.Time(&c.CNPInterval, "cnp_interval", "50us", "minimum time between CNPs of a flow; shorter: senders respond "+
+		"more often to one queue, with more packets back", "DCQCN §3.1: N").
 		Min("1ns").Max("60s").
 		When("ecn: cnp, or controller where that wants CNPs", func() bool {
 			return c.ECN == ecnNotify ||
@@ -556,7 +558,8 @@ func (e *ends) completeMessages(n int64) uint32 {
 	return uint32(n / e.message)
 }
 
-// isFromPeer reports whether p belongs to this flow and was sent by its other end.
+// isFromPeer reports whether p has the protocol and the ports of a packet from the flow's other end. It compares no
+// addresses: the host has assigned p to its flow.
 func (e *ends) isFromPeer(p *packet.Packet) bool {
 	return p.SrcPort == e.dstPort && p.DstPort == e.srcPort && p.Proto == packet.ProtoRDMA
 }

@@ -72,7 +72,8 @@ const (
 	waited                       // declared lost after the patience (waits), without proof
 )
 
-// packetState returns the state of packet n, which must have been sent.
+// packetState returns the state of packet n, which must be in the window: una ≤ n < next. The pointer is valid until
+// the ring grows.
 func (o *outstanding) packetState(n int64) *sent { return o.ring.At(n) }
 
 // inFlight returns the number of packets that are sent and neither delivered nor declared lost.

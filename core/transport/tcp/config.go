@@ -42,7 +42,8 @@ type Config struct {
 // Defaults returns the parameters of Linux 6.18 on an Ethernet without offloads.
 func Defaults() Config { return scheme.Defaults[Config]() }
 
-// Params declares the options of tcp, each bound to a field of c. The initial sequence numbers are no options.
+// Params binds the options of tcp to the fields of c, which keep their values. The initial sequence numbers are no
+// options.
 func (c *Config) Params(p *scheme.Params) {
 	p.Rate(&c.Rate, "rate", "0bps", "rate at which the application writes payload; 0bps: no limit", "Weir")
 	p.Size(&c.Write, "write", "0 B", "payload that the application writes at a time, with Nagle's algorithm for data "+
@@ -50,9 +51,11 @@ func (c *Config) Params(p *scheme.Params) {
 	p.BoolWords(&c.Connected, [2]string{"start", "connected"}, "begins", "start",
 		"when the application begins to write; start: at the flow's start; connected: once the connection is "+
 			"established, from which fct_written counts as well", "Weir; iperf3: connected")
-	p.Packets(&c.InitialWindow, "initial_window", "10 packets", "initial congestion window", "RFC 6928").
+	p.Packets(&c.InitialWindow, "initial_window", "10 packets", "initial congestion window; larger: short flows end "+
+		"in fewer round trips, but begin with longer bursts", "RFC 6928").
 		Min("1 packet").Max("10000 packets")
-	p.Time(&c.RTOMin, "rto_min", "200ms", "minimum part of the retransmission timeout above the smoothed RTT",
+	p.Time(&c.RTOMin, "rto_min", "200ms", "minimum part of the retransmission timeout above the smoothed RTT; lower "+
+		"it where round-trip times are far below 1 ms",
 		"Linux 6.18: tcp_rto_min_us").Min("1us").Max("120s")
 	p.Bool(&c.ECN, "ecn", "false", "negotiate ECN; controllers that require ECN always negotiate it",
 		"Linux 6.18: tcp_ecn=2 asks for none")
@@ -65,7 +68,8 @@ func (c *Config) Params(p *scheme.Params) {
 		"send in bursts of about 1 ms, like Linux's segmentation offload, and wait until they are full",
 		"Linux 6.18: tcp_tso_autosize, tcp_tso_should_defer")
 	p.Size(&c.SendBuffer, "send_buffer", "4194304 B",
-		"maximum memory for unacknowledged data; it grows with the window", "Linux 6.18: tcp_wmem[2]").
+		"maximum memory for unacknowledged data; it grows with the window; raise it for paths with a larger "+
+			"bandwidth-delay product", "Linux 6.18: tcp_wmem[2]").
 		Min("4096 B").Max("2147483647 B")
 	p.Size(&c.ReceiveBuffer, "receive_buffer", "33554432 B",
 		"maximum memory at the receiver; half of it is window, or the part that jumbo frames leave; autotuning raises "+

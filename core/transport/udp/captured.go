@@ -15,7 +15,7 @@ type capturedConfig struct {
 	Weir bool // in the lab the hosts are Weir's own
 }
 
-// Params declares the options of a captured flow, each bound to a field of c.
+// Params binds the options of a captured flow to the fields of c, which keep their values.
 func (c *capturedConfig) Params(p *scheme.Params) { transport.BindStack(p, &c.Weir) }
 
 // Traits returns which hosts run it in the lab.

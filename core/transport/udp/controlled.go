@@ -22,7 +22,7 @@ type ControlledConfig struct {
 	Nacks       string // response to NACKs of the network: transport.NacksLoss …
 }
 
-// Params declares the options of udp_controlled, each bound to a field of c.
+// Params binds the options of udp_controlled to the fields of c, which keep their values.
 func (c *ControlledConfig) Params(p *scheme.Params) {
 	p.Rate(&c.Rate, "rate", "0bps", "rate at which the application provides payload; 0bps: no limit", "Weir")
 	p.Packets(&c.ReportEvery, "report_every", "1 packet", "number of datagrams per report of the receiver", "Weir").

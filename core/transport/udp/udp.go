@@ -31,7 +31,7 @@ type Config struct {
 	Weir      bool      // in the lab the hosts are Weir's own
 }
 
-// Params declares the options of udp, each bound to a field of c.
+// Params binds the options of udp to the fields of c, which keep their values.
 func (c *Config) Params(p *scheme.Params) {
 	p.Rate(&c.Rate, "rate", "", "rate of payload", "Weir").Required().Min("1bps")
 	p.Text(&c.Pattern, "pattern", CBR, "times of datagrams; cbr: constant rate; burst: in bursts every interval; "+

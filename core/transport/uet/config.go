@@ -72,7 +72,7 @@ type Config struct {
 // simulator is the prefix of the defaults' sources.
 const simulator = "UEC htsim uec.cpp: "
 
-// Params declares the options of uet, each bound to a field of c.
+// Params binds the options of uet to the fields of c, which keep their values.
 func (c *Config) Params(p *scheme.Params) {
 	p.Text(&c.Control, "control", bySender, "congestion control; nscc: a window at the sender; rccc: credit from the "+
 		"receiver; both: a packet requires window and credit", "UEC htsim main_uec.cpp: -sender_cc_only").
@@ -116,7 +116,8 @@ func (c *Config) bindBalance(p *scheme.Params) {
 		"values without a penalty; oblivious: all in turn; bitmap: values without a penalty; reps: the latest values "+
 		"that succeeded, once each; reps_legacy: all values that succeeded; one: one value per flow, as with ECMP",
 		simulator+"mixed").Words(balanceKinds[:]...)
-	p.Int(&c.Paths, "paths", "64", "number of entropy values of a flow, a power of two", "UEC htsim main_uec.cpp: 64").
+	p.Int(&c.Paths, "paths", "64", "number of entropy values of a flow, a power of two; at least the number of paths, "+
+		"or some stay unused", "UEC htsim main_uec.cpp: 64").
 		Min("1").Max("65536")
 	p.Time(&c.Freeze, "freeze", "10ms", "time after a timeout in which reps cycles through its stored values",
 		"UEC htsim uec_mp.cpp: 10 ms").Max("10s")

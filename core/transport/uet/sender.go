@@ -145,7 +145,8 @@ func (s *Sender) Gauge() transport.Gauge {
 	return g
 }
 
-// recordOf returns the record of packet n, which must have been sent.
+// recordOf returns the record of packet n, which must be in the window: una ≤ n < next. The pointer is valid until the
+// ring grows.
 func (o *outstanding) recordOf(n int64) *record { return o.ring.At(n) }
 
 // isLive reports whether transmission f is its packet's latest one, and has no answer.

@@ -20,10 +20,12 @@ type config struct {
 	Timeout unit.Time // the first one; it doubles up to 64 times
 }
 
-// Params declares the options of window, each bound to a field of c.
+// Params binds the options of window to the fields of c, which keep their values.
 func (c *config) Params(p *scheme.Params) {
-	p.Packets(&c.Window, "window", "", "maximum packets in flight", "Weir").Required().Min("1 packet")
-	p.Time(&c.Timeout, "timeout", "1ms", "first retransmission timeout; it doubles up to 64 times", "Weir").Min("1us")
+	p.Packets(&c.Window, "window", "", "maximum packets in flight; it fills a path whose bandwidth-delay product is "+
+		"at most this", "Weir").Required().Min("1 packet")
+	p.Time(&c.Timeout, "timeout", "1ms", "first retransmission timeout; it doubles up to 64 times; set it above the "+
+		"round-trip time with full queues", "Weir").Min("1us")
 }
 
 // Traits returns the timer, which is fixed.

@@ -11,7 +11,7 @@ import (
 // Config has the parameters of an experiment.
 type Config struct{ Keep float64 }
 
-// Params declares the options of gentle, each bound to a field of c.
+// Params binds the options of gentle to the fields of c, which keep their values.
 func (c *Config) Params(p *scheme.Params) {
 	p.Share(&c.Keep, "keep", "80%", "share of the window after a loss or a mark", "Weir").Min("10%").Max("99%")
 }

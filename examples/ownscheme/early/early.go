@@ -13,7 +13,8 @@ import (
 // Config has the two ends of the line, in packets.
 type Config struct{ Least, Most int }
 
-// Params declares the options of early, each bound to a field of c. It also adds the constraint between them.
+// Params binds the options of early to the fields of c, which keep their values. It also adds the constraint between
+// them.
 func (c *Config) Params(p *scheme.Params) {
 	p.Packets(&c.Least, "least", "5 packets", "length up to which no packet is dropped", "Weir").Min("0 packets")
 	p.Packets(&c.Most, "most", "50 packets", "length from which all are dropped", "Weir").Max("1000000 packets")

@@ -17,7 +17,7 @@ type Ring struct {
 	Buffer          unit.Length
 }
 
-// Params declares the options of ring, each bound to a field of c.
+// Params binds the options of ring to the fields of c, which keep their values.
 func (c *Ring) Params(p *scheme.Params) {
 	p.Int(&c.Switches, "switches", "", "number of switches", "Weir").Required().Min("3").Max("1000")
 	p.Int(&c.Hosts, "hosts", "1", "hosts per switch", "Weir").Min("1").Max("100")

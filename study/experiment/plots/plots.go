@@ -379,7 +379,7 @@ func (d *Decoder) checkLonelyY(axisY *document.Node) {
 		}
 	}
 	if len(words) > 0 && !words[name] {
-		d.FailUnknown(axisY.Position, "measure", name, slices.Sorted(maps.Keys(words)))
+		d.view.FailMeasure(d.Reader, axisY.Position, name, slices.Sorted(maps.Keys(words)))
 	}
 }
 
@@ -419,6 +419,16 @@ func (d *Decoder) readHeatAxes(x document.Map, p *Plot, axisX, axisY *document.N
 	return z
 }
 
+// isRecorded reports whether any kind of plot can show a measure.
+func (d *Decoder) isRecorded(name string) bool {
+	for _, set := range d.sets {
+		if _, ok := set[name]; ok {
+			return true
+		}
+	}
+	return false
+}
+
 // readMeasure reads the measure, or measure.group, that is shown, from measured, the value of its axis. It stores the
 // name in X, Y or Z of the plot, and the group in its Groups.
 func (d *Decoder) readMeasure(x document.Map, p *Plot, measured *document.Node) {
@@ -445,8 +455,10 @@ func (d *Decoder) readMeasure(x document.Map, p *Plot, measured *document.Node) 
 				d.FailUnknown(measured.Position, "group of "+m, g, allowed)
 			}
 			name, p.Groups = m, []string{g}
-		} else {
+		} else if d.isRecorded(name) {
 			d.ReadWord(measured, "measure", words)
+		} else {
+			d.view.FailMeasure(d.Reader, measured.Position, d.ReadText(measured), words)
 		}
 	}
 	switch {
@@ -803,7 +815,7 @@ func CheckNames(r *document.Reader, view *claim.View, t *document.Node, names []
 			view.ReadWhere(r, &f.Filter, w)
 		}
 		if y := x.Get("y"); y != nil && y.Kind == document.Scalar && y.Text != cdfAxis && !view.MayBeMeasure(y.Text) {
-			r.FailUnknown(y.Position, "measure", y.Text, names)
+			view.FailMeasure(r, y.Position, y.Text, names)
 		}
 	}
 }

@@ -359,7 +359,7 @@ func (c *Coordinator) persist(ctx context.Context, do func(ctx context.Context) 
 func answerTimeout(n int) time.Duration { return min(time.Second<<min(n, 5), 30*time.Second) }
 
 // setWaiting notes why all runs wait, or with why "" that the reason has ended. The argument reason is c.unreachable or
-// c.diskFull. It issues one notice when the waiting starts and one when it ends. The lock is not held.
+// c.diskFull. It issues one notice when the waiting starts and one when it ends. The caller must not hold the lock.
 func (c *Coordinator) setWaiting(reason *string, why string) {
 	c.lock.Lock()
 	before := cmp.Or(c.diskFull, c.unreachable)
@@ -474,7 +474,7 @@ func (c *Coordinator) ExecuteRun(ctx context.Context, r run.Task, progress func(
 }
 
 // endTask ends a task with its outcome, updates the status, and passes the outcome to ExecuteRun. A task that is over
-// stays as it is. The lock is held.
+// stays as it is. The caller must hold the lock.
 func (c *Coordinator) endTask(t *task, o outcome) {
 	if t.over {
 		return

@@ -70,15 +70,17 @@ func (j *journal) note(e remote.JournalEntry) {
 	}
 }
 
-// noteMade notes that the result of a run was accepted from a worker.
+// noteMade writes the entry that the result of run id was accepted from a worker.
 func (j *journal) noteMade(id, worker string) { j.Write(remote.JournalEntry{Made: id, Worker: worker}) }
 
-// noteTrust notes that a worker is trusted.
+// noteTrust writes the entry that a worker is trusted, which later executions read.
 func (j *journal) noteTrust(worker string) {
 	j.Write(remote.JournalEntry{Worker: worker, Trusted: true})
 }
 
-// noteQuarantine notes that a worker is in quarantine, the reason, and the number of its held results.
+// noteQuarantine writes the entry that a worker is in quarantine, with the current time and the reason why, shortened
+// by results.ShortenText. held is the number of results withheld from the worker. Later executions refuse the worker,
+// too. It reports no write failure (remote.Journal.Write). The journal must not be nil.
 func (j *journal) noteQuarantine(worker, why string, held int) {
 	j.Write(remote.JournalEntry{Worker: worker, Bad: true, Text: results.ShortenText(why), Held: held,
 		At: results.AccountTime()})

@@ -58,7 +58,8 @@ func (s *sharing) lockAlone() {
 // unlockAlone releases the lock after lockAlone.
 func (s *sharing) unlockAlone() { s.change(+1) }
 
-// await waits until condition returns true. It calls condition at first and after each change. The lock is held.
+// await waits until condition returns true. It calls condition at first and after each change. The caller must hold the
+// lock.
 func (s *sharing) await(condition func() bool) {
 	if s.changed == nil {
 		s.changed = sync.NewCond(&s.lock)
@@ -68,7 +69,7 @@ func (s *sharing) await(condition func() bool) {
 	}
 }
 
-// change adds delta to the number of holders and wakes the waiting goroutines. The lock is not held.
+// change adds delta to the number of holders and wakes the waiting goroutines. The caller must not hold the lock.
 func (s *sharing) change(delta int) {
 	s.lock.Lock()
 	defer s.lock.Unlock()

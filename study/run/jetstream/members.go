@@ -30,7 +30,7 @@ type member struct {
 
 // member returns the worker with the given id and creates it if needed, with the trust and quarantine that the journal
 // has. The name is used only for a new worker. Only a worker's hello and the coordinator's own results create one. The
-// lock is held.
+// caller must hold the lock.
 func (c *Coordinator) member(id, name string) *member {
 	m := c.members[id]
 	if m == nil {
@@ -45,7 +45,7 @@ func (c *Coordinator) member(id, name string) *member {
 }
 
 // knownMember returns the worker with the given id, or nil if it has never greeted this coordinator or its predecessor.
-// It creates the record of one that greeted only the predecessor, with the given name. The lock is held.
+// It creates the record of one that greeted only the predecessor, with the given name. The caller must hold the lock.
 func (c *Coordinator) knownMember(id, name string) *member {
 	if m := c.members[id]; m != nil {
 		return m
@@ -61,7 +61,7 @@ type roster map[string]*member
 
 // makeRoom reports whether the roster has room for one more worker. If it is full, it removes the worker that was
 // silent longest among those that were refused, or are gone without a run. It returns false if there is no such worker.
-// The lock is held.
+// The caller must hold the lock.
 func (all roster) makeRoom() bool {
 	refused := 0
 	var oldest *member
@@ -85,7 +85,7 @@ func (all roster) makeRoom() bool {
 }
 
 // hasOther reports whether a present worker outside except takes runs of a class. Refused workers and those in
-// quarantine do not count. The lock is held.
+// quarantine do not count. The caller must hold the lock.
 func (all roster) hasOther(class int, except ...*member) bool {
 	for _, m := range all {
 		if !slices.Contains(except, m) && !m.gone && !m.refused && m.bad == "" && class <= m.maxClass() {
@@ -96,7 +96,7 @@ func (all roster) hasOther(class int, except ...*member) bool {
 }
 
 // refuse rejects all further messages of a worker and issues a notice. The format has the worker's name and why as
-// arguments. A worker that was refused earlier gets no second notice. The lock is held.
+// arguments. A worker that was refused earlier gets no second notice. The caller must hold the lock.
 func (c *Coordinator) refuse(m *member, format, why string) {
 	if m.refused {
 		return
@@ -156,7 +156,7 @@ func (c *Config) respond(msg *nats.Msg, v any) {
 	}
 }
 
-// noticeWorker issues a notice about a worker, up to maxNoticed per minute. The lock is held.
+// noticeWorker issues a notice about a worker, up to maxNoticed per minute. The caller must hold the lock.
 func (c *Coordinator) noticeWorker(format string, args ...any) {
 	omitted, allowed := c.notices.admitNotice(time.Now())
 	if omitted > 0 {
@@ -187,8 +187,8 @@ func (l *noticeLimit) admitNotice(now time.Time) (omitted int, allowed bool) {
 	return omitted, true
 }
 
-// isUntrusted reports whether the worker's results are rejected because it runs another program or has not reported
-// its program. The lock is held.
+// isUntrusted reports whether the worker's results are rejected because it runs another program or has not reported its
+// program. The caller must hold the lock.
 func (m *member) isUntrusted() bool { return m.refused || !m.known }
 
 // hasGreeted reports whether a worker greeted an earlier execution.

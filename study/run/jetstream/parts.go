@@ -110,8 +110,8 @@ func (c *Coordinator) receivePart(msg *nats.Msg) {
 	})
 }
 
-// makeRoom reports whether there is room for one more large result of size bytes. It drops transfers without a part
-// in the last minute. The lock is held.
+// makeRoom reports whether there is room for one more large result of size bytes. It drops transfers without a part in
+// the last minute. The caller must hold the lock.
 func (all partials) makeRoom(size int) bool {
 	total := size
 	for key, x := range all {

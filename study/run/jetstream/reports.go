@@ -98,7 +98,7 @@ func (c *Coordinator) handleResult(d *done) bool {
 // noteError notes a worker's error of a run and publishes the run again. Errors by a worker's limit do not count while
 // other workers may have a higher one. After maxErrors errors, the coordinator runs it itself: its own error becomes
 // the run's, and a success exposes the workers that reported one. A run that does not fit here fails with the worker's
-// error. The lock is held.
+// error. The caller must hold the lock.
 func (c *Coordinator) noteError(t *task, m *member, d *done) {
 	if t.over || t.maker != nil {
 		return
@@ -163,7 +163,7 @@ func (t *task) listLimited() (all []*member) {
 }
 
 // publishLater publishes a run again after a second, in which other workers may become free, unless it then is over or
-// has a worker. It does not wait. The lock is held.
+// has a worker. It does not wait. The caller must hold the lock.
 func (c *Coordinator) publishLater(t *task) {
 	c.background.startFunction(func() {
 		select {

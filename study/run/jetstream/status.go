@@ -56,7 +56,7 @@ func (c *Coordinator) reportStatus() {
 	}
 }
 
-// currentStatus returns the status. The lock is held.
+// currentStatus returns the status. The caller must hold the lock.
 func (c *Coordinator) currentStatus() Status {
 	s := c.status
 	s.Events = slices.Clone(s.Events)

@@ -29,7 +29,7 @@ type held struct {
 }
 
 // issueLocked passes a notice to OnNotice in another goroutine and notes it in the journal. With OnNotice, the status
-// keeps the first maxShown notices. The lock is held.
+// keeps the first maxShown notices. The caller must hold the lock.
 func (c *Coordinator) issueLocked(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	c.journal.note(remote.JournalEntry{Event: remote.Reported, Text: text})
@@ -114,7 +114,7 @@ func (c *Config) fitsHere(t *task) bool {
 }
 
 // publishAgain publishes a run with another subject, in the background, so that the stream accepts it although an
-// earlier message is queued. The lock is held.
+// earlier message is queued. The caller must hold the lock.
 func (c *Coordinator) publishAgain(t *task) {
 	t.tries++
 	suffix := t.suffix()
@@ -128,7 +128,7 @@ func (c *Coordinator) publishAgain(t *task) {
 }
 
 // keepResult ends a task with a trusted worker's result and notes the worker in the journal. A task that is over stays
-// as it is: its ExecuteRun has returned without a result. The lock is held.
+// as it is: its ExecuteRun has returned without a result. The caller must hold the lock.
 func (c *Coordinator) keepResult(m *member, t *task, data []byte) {
 	if t.over {
 		return

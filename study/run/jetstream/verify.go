@@ -45,7 +45,7 @@ func (v *verifier) makeRun(t *task) ([]byte, error) {
 }
 
 // startCheck starts a check of worker m's result. With VerifyAll and enough memory the coordinator computes it, since
-// two workers may agree on a wrong result; else another worker does. The lock is held.
+// two workers may agree on a wrong result; else another worker does. The caller must hold the lock.
 func (v *verifier) startCheck(t *task, m *member) {
 	k := &check{task: t, maker: m, digest: t.digest}
 	v.checks[t.ID] = k
@@ -57,7 +57,7 @@ func (v *verifier) startCheck(t *task, m *member) {
 }
 
 // recheck publishes a check, or has the coordinator compute it if no worker can. If the coordinator lacks the memory,
-// the check waits for a worker, after a notice. The lock is held.
+// the check waits for a worker, after a notice. The caller must hold the lock.
 func (v *verifier) recheck(k *check) {
 	if !v.c.members.hasOther(k.task.class, k.listExcluded()...) {
 		if !v.c.fitsHere(k.task) {
@@ -81,7 +81,7 @@ func (v *verifier) recheck(k *check) {
 	})
 }
 
-// newJob returns the message of a check. The lock is held.
+// newJob returns the message of a check. The caller must hold the lock.
 func (k *check) newJob() job {
 	j := job{Run: k.task.ID, Hops: k.task.Hops, Check: true}
 	for _, m := range k.listExcluded() {
@@ -91,7 +91,7 @@ func (k *check) newJob() job {
 }
 
 // compareResult compares a second result of a run with the first. If they agree but neither worker is trusted, both may
-// be the same process, and the coordinator computes the run itself. The lock is held.
+// be the same process, and the coordinator computes the run itself. The caller must hold the lock.
 func (v *verifier) compareResult(t *task, m *member, d *done, data []byte) {
 	k := v.checks[t.ID]
 	if k == nil || k.judging {
@@ -135,7 +135,7 @@ func (v *verifier) passCheck(k *check) {
 
 // judgeRun computes a run in this process, in the background, and puts the workers with another result in quarantine.
 // The map gave holds the digests of their results. If the run fails here, all of them are wrong. It creates the run's
-// check if the run has no check yet. The lock is held.
+// check if the run has no check yet. The caller must hold the lock.
 func (v *verifier) judgeRun(t *task, gave map[*member]string) {
 	k := v.checks[t.ID]
 	if k == nil {
@@ -170,7 +170,7 @@ func (v *verifier) judgeRun(t *task, gave map[*member]string) {
 }
 
 // quarantine rejects all further results of a worker and has its earlier runs computed again, including results of
-// earlier executions. The built-in worker is never put in quarantine. The lock is held.
+// earlier executions. The built-in worker is never put in quarantine. The caller must hold the lock.
 func (v *verifier) quarantine(m *member, why string) {
 	if m.bad != "" || m.id == v.c.ownID {
 		return
@@ -202,7 +202,8 @@ func (v *verifier) quarantine(m *member, why string) {
 	v.settled.Broadcast()
 }
 
-// requeue publishes a run, or with checked its check, for another worker after a rejected result. The lock is held.
+// requeue publishes a run, or with checked its check, for another worker after a rejected result. The caller must hold
+// the lock.
 func (v *verifier) requeue(t *task, checked bool) {
 	if k := v.checks[t.ID]; checked {
 		if k != nil {
@@ -214,7 +215,7 @@ func (v *verifier) requeue(t *task, checked bool) {
 }
 
 // takeResult accepts the first result of a run. It holds the result until the worker is trusted, and may start a check.
-// A second result is a duplicate; it is judged if it differs. The lock is held.
+// A second result is a duplicate; it is judged if it differs. The caller must hold the lock.
 func (v *verifier) takeResult(t *task, m *member, digest string, data []byte) {
 	if t.maker != nil { // a worker that counted as lost has made it, too
 		if t.digest != digest {

@@ -12,8 +12,8 @@ import (
 const withheldPatience = 3
 
 // isReplaced reports whether the message of a run or check has to be replaced. It keeps the time since which the
-// message is withheld in since. The worker holder has begun it, or is nil; with waits, messages wait in its queue.
-// The lock is held.
+// message is withheld in since. The worker holder has begun it, or is nil; with waits, messages wait in its queue. The
+// caller must hold the lock.
 func (c *Coordinator) isReplaced(since *time.Time, holder *member, waits bool) bool {
 	now := time.Now()
 	switch {

@@ -164,7 +164,7 @@ func (w *workerState) issueNotice(format string, args ...any) {
 }
 
 // refuseForged counts an announcement without the coordinator's signature, and issues at most one notice per minute.
-// The lock is held.
+// The caller must hold the lock.
 func (w *workerState) refuseForged() {
 	w.forged++
 	if time.Since(w.forgedAt) > time.Minute {
@@ -221,7 +221,7 @@ func (w *workerState) receiveAnnouncement(m *nats.Msg) {
 	s.heard, s.Classes = time.Now(), a.Classes
 }
 
-// forgetSweep stops all work on a sweep. The lock is held.
+// forgetSweep stops all work on a sweep. The caller must hold the lock.
 func (w *workerState) forgetSweep(s *workerSweep) {
 	delete(w.sweeps, s.Sweep)
 	s.woken.Unsubscribe()

@@ -75,7 +75,8 @@ func (u *Rules) declaredUsers() (all []packet.User) {
 	return all
 }
 
-// Params declares the rules with single values as options, each bound to a field of u. Their defaults are Weir's.
+// Params binds the rules with single values as options to the fields of u, which keep their values. Their defaults are
+// Weir's.
 func (u *Rules) Params(p *scheme.Params) {
 	scheme.TextOf(p, &u.By, "by", string(ByAddress), "key of a user; address: an IP address; vlan: the outermost VLAN "+
 		"tag; qinq: the two outermost tags", "address: P4-ABC §5.2; vlan, qinq: Weir", ByAddress, ByVLAN, ByQinQ)

@@ -20,7 +20,7 @@ type program struct {
 // config is the law of CoDel.
 type config struct{ tm.CoDel }
 
-// Params declares the options of codel, each bound to a field of c.
+// Params binds the options of codel to the fields of c, which keep their values.
 func (c *config) Params(p *scheme.Params) { c.CoDel.Params(p) }
 
 // Traits returns a target delay, by which the program marks and drops.

@@ -32,27 +32,34 @@ type config struct {
 	AnyECT              bool // all packets with ECN are scalable, not only ECT(1) and CE
 }
 
-// Params declares the options of dualpi2, each bound to a field of c.
+// Params binds the options of dualpi2 to the fields of c, which keep their values.
 func (c *config) Params(p *scheme.Params) {
 	p.Time(&c.Target, "target", "15ms", "target delay of the classic queue", "RFC 9332 Appendix A").Above("0s").
 		Max("10s")
-	p.Time(&c.RTT, "max_rtt", "100ms", "maximum round-trip time that is usual in the network",
+	p.Time(&c.RTT, "max_rtt", "100ms", "maximum round-trip time that is usual in the network; raise it for longer "+
+		"paths, so that the probability does not oscillate",
 		"RFC 9332 Appendix A: RTT_max").
 		Above("0s").Max("10s")
-	p.Time(&c.Update, "update", "0s", "period between updates of the probability; 0s: the lesser of target and "+
-		"max_rtt/3", "RFC 9332 Appendix A: Tupdate").Min("0s").Max("10s")
-	p.Float(&c.Alpha, "alpha", "0", "gain per second of the delay's distance from the target; 0: 0.1·update / max_rtt²",
+	p.Time(&c.Update, "update", "0s", "period between updates of the base probability, from which marks and drops "+
+		"follow; 0s: the smaller of target and max_rtt/3; a shorter period follows load faster",
+		"RFC 9332 Appendix A: Tupdate").Min("0s").Max("10s")
+	p.Float(&c.Alpha, "alpha", "0", "gain per second of the delay's distance from the target; 0: 0.1·update / "+
+		"max_rtt²; raise it to reach the target sooner, lower it if the delay oscillates",
 		"RFC 9332 Appendix A").Min("0").Max("1000000")
-	p.Float(&c.Beta, "beta", "0", "gain per second of the delay's change since the last update; 0: 0.3 / max_rtt",
+	p.Float(&c.Beta, "beta", "0", "gain per second of the delay's change since the last update; 0: 0.3 / max_rtt; "+
+		"raise it to damp oscillations, lower it if the probability follows bursts",
 		"RFC 9332 Appendix A").Min("0").Max("1000000")
 	p.Float(&c.Coupling, "k", "2", "coupling factor k: the mark probability of the scalable queue is k times the "+
-		"square root of the classic queue's drop probability", "RFC 9332 Appendix A").Min("1").Max("100")
-	p.Time(&c.Threshold, "min_th", "800us", "delay of the scalable queue above which its packets are marked",
+		"square root of the classic queue's drop probability; raise it if scalable flows get more than classic ones",
+		"RFC 9332 Appendix A").Min("1").Max("100")
+	p.Time(&c.Threshold, "min_th", "800us", "delay of the scalable queue above which its packets are marked; raise it "+
+		"for senders that send in bursts",
 		"RFC 9332 Appendix A: minTh").Min("0s").Max("10s")
 	p.Time(&c.Range, "range", "400us", "range of delay over which the mark probability grows from 0 to 1; 0s: a step "+
 		"at min_th", "RFC 9332 Appendix A").
 		Min("0s").Max("10s")
-	p.Packets(&c.Length, "th_len", "1 packets", "length of the scalable queue up to which the delay causes no marks",
+	p.Packets(&c.Length, "th_len", "1 packet", "length of the scalable queue up to which the delay causes no marks; "+
+		"raise it at slow ports, where a few frames already exceed min_th",
 		"RFC 9332 Appendix A: Th_len").Min("0 packets").Max("1000 packets")
 	p.BoolWords(&c.AnyECT, [2]string{"ect1", "any"}, "scalable", "ect1",
 		"which packets enter the scalable queue; ect1: those with ECT(1) or CE; any: all with ECN, for senders such as "+

@@ -73,7 +73,7 @@ type Config struct {
 	Enqueue bool // by the queue that a packet finds, not the one that it leaves behind
 }
 
-// Params declares the options of ecn, each bound to a field of c.
+// Params binds the options of ecn to the fields of c, which keep their values.
 func (c *Config) Params(p *scheme.Params) {
 	c.Thresholds.Params(p)
 	p.BoolWords(&c.Enqueue, [2]string{"dequeue", "enqueue"}, "at", "dequeue",
@@ -88,7 +88,8 @@ func Scheme() dataplane.Scheme {
 		"between two thresholds", Source: "DCQCN §3.1, RFC 8257 §3.1, HPCC simulator"}, New)
 }
 
-// New returns the program of a switch: an Enqueue or a Dequeue.
+// New returns the program of a switch: an *Enqueue if c.Enqueue is set, else a *Dequeue. It does not check c
+// (scheme.Validate does). The error, which dataplane.Define requires, is always nil.
 func New(site *dataplane.Site, c Config) (dataplane.Program, error) {
 	k := marker{c.BuildCurves(site), site.Random("ecn"), make([]uint64, site.Ports)}
 	if c.Enqueue {
@@ -117,21 +118,25 @@ func (t *Thresholds) Traits() dataplane.Traits {
 	}}
 }
 
-// Params declares the options of the thresholds of ecn, each bound to a field of t.
+// Params binds the options of the thresholds of ecn to the fields of t, which keep their values.
 func (t *Thresholds) Params(p *scheme.Params) {
-	p.Length(&t.Min, "kmin", "400KB", "length up to which no packet is marked, in bytes or packets",
+	p.Length(&t.Min, "kmin", "400KB", "length up to which no packet is marked, in bytes or packets; lower it for "+
+		"shorter queues, raise it if links are not filled",
 		"HPCC §5.1: 100 KB × rate/25 Gbps, at 100 Gbps")
 	p.Length(&t.Max, "kmax", "1600KB", "length above which every packet is marked, in bytes or packets; kmin = kmax "+
 		"is DCTCP's step", "HPCC §5.1: 400 KB × rate/25 Gbps, at 100 Gbps")
-	p.Share(&t.Pmax, "pmax", "20%", "mark probability just below kmax", "HPCC simulator: 0.2").Min("0%").Max("100%")
+	p.Share(&t.Pmax, "pmax", "20%", "mark probability just below kmax; raise it so that long queues are marked more, "+
+		"without a lower kmin", "HPCC simulator: 0.2").Min("0%").Max("100%")
 	p.Rate(&t.AtRate, "at_rate", "0bps",
 		"rate of a port to which kmin and kmax apply; they scale in proportion at other rates; 0bps: the same "+
 			"thresholds at all ports", "Weir; HPCC §5.1: in proportion")
 	scheme.MapOf(p, &t.KminMap, unit.ParseRate, scheme.Sizes, "kmin_map",
 		"kmin by rate of the port, in place of kmin: {100Gbps: 400KB, 400Gbps: 1600KB}", "HPCC simulator: KMIN_MAP")
-	scheme.MapOf(p, &t.KmaxMap, unit.ParseRate, scheme.Sizes, "kmax_map", "kmax by rate of the port, in place of kmax",
+	scheme.MapOf(p, &t.KmaxMap, unit.ParseRate, scheme.Sizes, "kmax_map", "kmax by rate of the port, in place of "+
+		"kmax: {100Gbps: 1600KB}",
 		"HPCC simulator: KMAX_MAP")
-	scheme.MapOf(p, &t.PmaxMap, unit.ParseRate, scheme.Shares, "pmax_map", "pmax by rate of the port, in place of pmax",
+	scheme.MapOf(p, &t.PmaxMap, unit.ParseRate, scheme.Shares, "pmax_map", "pmax by rate of the port, in place of "+
+		"pmax: {100Gbps: 20%}",
 		"HPCC simulator: PMAX_MAP").Min("0%").Max("100%")
 
 	p.AddRule("kmin", t.checkUnits)
@@ -160,7 +165,7 @@ func (t *Thresholds) checkOrder(rates []scheme.Pair[unit.Rate, unit.Bytes]) erro
 	for _, x := range rates {
 		c := t.curveAt(x.Key)
 		if err := c.checkOrder(); err != nil {
-			return fmt.Errorf("at a port of %v, %w", x.Key, err)
+			return fmt.Errorf("kmin at a port of %v: %w", x.Key, err)
 		}
 	}
 	return nil
@@ -168,13 +173,13 @@ func (t *Thresholds) checkOrder(rates []scheme.Pair[unit.Rate, unit.Bytes]) erro
 
 // checkOrder returns an error if Kmin is above Kmax.
 func (c *Curve) checkOrder() error {
-	if c.Kmin > c.Kmax && c.Packets {
-		return fmt.Errorf("kmin (%d packets) is above kmax (%d packets)", c.Kmin, c.Kmax)
+	switch {
+	case c.Kmin <= c.Kmax:
+		return nil
+	case c.Packets:
+		return fmt.Errorf("%d packets is above kmax (%d packets); allowed: at most kmax", c.Kmin, c.Kmax)
 	}
-	if c.Kmin > c.Kmax {
-		return fmt.Errorf("kmin (%d bytes) is above kmax (%d bytes)", c.Kmin, c.Kmax)
-	}
-	return nil
+	return fmt.Errorf("%v is above kmax (%v); allowed: at most kmax", c.Kmin, c.Kmax)
 }
 
 // BuildCurves returns the curves of a switch's ports. A port without a known rate in bit/s has the thresholds without

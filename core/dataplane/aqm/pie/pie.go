@@ -26,23 +26,28 @@ type config struct {
 	MeanPacket               unit.Bytes
 }
 
-// Params declares the options of pie, each bound to a field of c.
+// Params binds the options of pie to the fields of c, which keep their values.
 func (c *config) Params(p *scheme.Params) {
-	p.Time(&c.Target, "target", "15ms", "target delay of the queue", "RFC 8033 §4.2: QDELAY_REF").Above("0s").
+	p.Time(&c.Target, "target", "15ms", "target delay of the queue; lower it on short paths, raise it if links are "+
+		"not filled", "RFC 8033 §4.2: QDELAY_REF").Above("0s").
 		Max("10s")
-	p.Time(&c.Update, "update", "15ms", "period between updates of the probability",
+	p.Time(&c.Update, "update", "15ms", "period between updates of the probability; on paths far below 15 ms set it "+
+		"to about a round-trip time, with gains in proportion",
 		"RFC 8033 §4.2: T_UPDATE").Min("1us").
 		Max("10s")
-	p.Time(&c.MaxBurst, "max_burst", "150ms", "time for which a queue that was short drops no packets",
+	p.Time(&c.MaxBurst, "max_burst", "150ms", "time for which a queue that was short drops no packets; 0s: none; "+
+		"raise it for traffic that begins with long bursts",
 		"RFC 8033 §4.4: MAX_BURST").Min("0s").Max("10s")
-	p.Float(&c.Alpha, "alpha", "0.125", "gain per second of the delay's distance from the target", "RFC 8033 §4.2").
+	p.Float(&c.Alpha, "alpha", "0.125", "gain per second of the delay's distance from the target; raise it to reach "+
+		"the target sooner, lower it if the delay oscillates", "RFC 8033 §4.2").
 		Above("0").Max("1000000")
-	p.Float(&c.Beta, "beta", "1.25", "gain per second of the delay's change since the last update", "RFC 8033 §4.2").
+	p.Float(&c.Beta, "beta", "1.25", "gain per second of the delay's change since the last update; raise it to damp "+
+		"oscillations, lower it if the probability follows bursts", "RFC 8033 §4.2").
 		Above("0").Max("1000000")
 	p.Bool(&c.ECN, "ecn", "true", "mark packets of senders that support ECN, instead of dropping them",
 		"RFC 8033 §5.1")
 	p.Share(&c.MarkUpTo, "mark_up_to", "10%", "probability above which packets are dropped even if the sender "+
-		"supports ECN",
+		"supports ECN, since it may not respond",
 		"RFC 8033 §5.1: mark_ecnth").Min("0%").Max("100%").When("ecn: true", func() bool { return c.ECN })
 	p.BoolWords(&c.Rate, [2]string{"time", "rate"}, "delay", "time",
 		"how the delay is measured; time: the time that the last departing packet waited; rate: the queue's bytes "+

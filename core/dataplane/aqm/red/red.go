@@ -26,26 +26,29 @@ type config struct {
 	ByBytes    bool
 }
 
-// Params declares the options of red, each bound to a field of c.
+// Params binds the options of red to the fields of c, which keep their values.
 func (c *config) Params(p *scheme.Params) {
 	p.Time(&c.Target, "target", "5ms", "target delay of the average queue, from which min follows: half of the "+
-		"target, but at least 5 packets", "Adaptive RED: delay_target").Above("0s").Max("10s")
+		"target, but at least 5 packets; lower it for shorter queues", "Adaptive RED: delay_target").Above("0s").Max("10s")
 	p.Length(&c.Min, "min", "0 packets", "average queue up to which no packet is dropped; 0 packets: follows from "+
 		"target", "RED: min_th")
 	p.Length(&c.Max, "max", "0 packets", "average queue at which the probability reaches max_p; 0 packets: three "+
 		"times min", "RED: max_th; Adaptive RED: 3·min_th")
-	p.Share(&c.Pmax, "max_p", "10%", "drop or mark probability just below max",
+	p.Share(&c.Pmax, "max_p", "10%", "drop or mark probability just below max; raise it for many flows, which need "+
+		"more drops for the same rate",
 		"RED: max_p; Adaptive RED: 10 %").Above("0%").
 		Max("100%")
 	p.Float(&c.Weight, "weight", "0", "weight of the current queue in the average; 0: 1 − e^(−1/C), where C is the "+
-		"number of packets that the port sends per second", "RED: w_q; Adaptive RED").Min("0").Max("1")
+		"number of packets that the port sends per second; raise it to respond to shorter bursts",
+		"RED: w_q; Adaptive RED").Min("0").Max("1")
 	p.Size(&c.MeanPacket, "mean_packet", "1514 B", "usual packet size, which determines how the average decays while "+
 		"the queue is empty", "RED: s").Min("1 B").Max("1MB")
 	p.Bool(&c.Gentle, "gentle", "true", "true: the probability grows to 1 between max and 2·max; false: it is 1 from "+
 		"max on", "Adaptive RED: gentle")
 	p.Bool(&c.ECN, "ecn", "true", "below max, mark packets of senders that support ECN instead of dropping them",
 		"RFC 3168 §7")
-	p.Bool(&c.ByBytes, "by_bytes", "false", "make the probability proportional to the packet's length", "RED §4")
+	p.Bool(&c.ByBytes, "by_bytes", "false", "true: make the probability proportional to the packet's length, so that "+
+		"small packets are rarely dropped; false: equal for all packets", "RED §4")
 	p.AddRule("max", func() error {
 		if low, high := c.lengthBytes(c.Min), c.lengthBytes(c.Max); high > 0 && low >= high {
 			return fmt.Errorf("%v is not above min, %v", c.Max, c.Min)

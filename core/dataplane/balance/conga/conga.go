@@ -55,15 +55,17 @@ var (
 	derivedAge = dataplane.DerivedTime{Published: 10 * unit.Millisecond, Min: unit.Microsecond}
 )
 
-// Params declares the options of conga, each bound to a field of c.
+// Params binds the options of conga to the fields of c, which keep their values.
 func (c *config) Params(p *scheme.Params) {
 	derivedGap.BindParam(p, &c.Gap, "gap", "idle time that ends a flowlet", "CONGA §3.6").Max("10s")
-	p.Int(&c.Cells, "cells", "65536", "entries of the flowlet table, rounded up to a power of two",
+	p.Int(&c.Cells, "cells", "65536", "entries of the flowlet table, rounded up to a power of two; flows of one entry "+
+		"share a path, so it should be far above the number of flows at a time",
 		"CONGA §3.4: 64 K entries").Min("1").Max("16777216")
 	derivedTau.BindParam(p, &c.Tau, "tau", "time constant of the rate estimators", "CONGA §3.6").Max("10s")
 	p.Time(&c.Period, "period", "0s", "period between decrements of the rate estimators, at most tau; 0s: a tenth of "+
 		"tau", "CONGA §3.2: T_dre; Weir: the value, with alpha 0.1").Max("10s")
-	p.Int(&c.Bits, "bits", "3", "bits of a congestion metric", "CONGA §3.6: Q = 3").Min("1").Max("7")
+	p.Int(&c.Bits, "bits", "3", "bits of a congestion metric, which has 2^bits levels; more levels show smaller "+
+		"differences of paths", "CONGA §3.6: Q = 3").Min("1").Max("7")
 	derivedAge.BindParam(p, &c.Age, "age", "time after which a metric from another leaf counts half; after each "+
 		"further period it counts half as much again", "CONGA §3.3").Max("60s")
 
@@ -89,7 +91,8 @@ func (c *config) setDefaultTimes(site *dataplane.Site) {
 	}
 }
 
-// Traits returns that it selects a path for each flowlet.
+// Traits returns that the program selects a path for each flowlet. It cannot run standalone, because a bridge has one
+// path.
 func (*config) Traits() dataplane.Traits {
 	return dataplane.Traits{WhyNotStandalone: dataplane.ChoosesPaths, SelectsPath: true, Spreads: dataplane.EachFlowlet}
 }

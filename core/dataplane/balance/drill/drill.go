@@ -16,11 +16,13 @@ type config struct {
 	Failover      unit.Time
 }
 
-// Params declares the options of drill, each bound to a field of c.
+// Params binds the options of drill to the fields of c, which keep their values.
 func (c *config) Params(p *scheme.Params) {
-	p.Int(&c.Draws, "d", "2", "number of queues drawn at random for each packet",
+	p.Int(&c.Draws, "d", "2", "number of queues drawn at random for each packet; more find shorter queues, but many "+
+		"switches then choose the same port at once",
 		"DRILL §3.2: DRILL(2,1)").Min("1").Max("64")
-	p.Int(&c.Memory, "m", "1", "number of best queues remembered from the last packet", "DRILL §3.2").Min("0").Max("64")
+	p.Int(&c.Memory, "m", "1", "number of best queues remembered from the last packet; 0: none",
+		"DRILL §3.2").Min("0").Max("64")
 	dataplane.BindFailover(p, &c.Failover)
 }
 
@@ -34,7 +36,8 @@ type program struct {
 	*dataplane.Failover
 }
 
-// Traits returns that it selects a path for each packet.
+// Traits returns that the program selects a path for each packet. It cannot run standalone, because a bridge has one
+// path.
 func (*config) Traits() dataplane.Traits {
 	return dataplane.Traits{WhyNotStandalone: dataplane.ChoosesPaths, SelectsPath: true, Spreads: dataplane.EachPacket}
 }

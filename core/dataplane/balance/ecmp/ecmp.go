@@ -31,7 +31,7 @@ type config struct {
 	Failover unit.Time
 }
 
-// Params declares the options of ecmp, each bound to a field of c.
+// Params binds the options of ecmp to the fields of c, which keep their values.
 func (c *config) Params(p *scheme.Params) {
 	p.BoolWords(&c.CRC16, [2]string{"mixed", "crc16"}, "hash", "mixed",
 		"hash function; mixed: every bit of the 5-tuple affects every bit of the hash, with a seed per switch; crc16: "+
@@ -46,7 +46,8 @@ func (c *config) Params(p *scheme.Params) {
 	})
 }
 
-// Traits returns that it selects a path for each flow.
+// Traits returns that the program selects a path for each flow. It cannot run standalone, because a bridge has one
+// path.
 func (*config) Traits() dataplane.Traits {
 	return dataplane.Traits{WhyNotStandalone: dataplane.ChoosesPaths, SelectsPath: true}
 }

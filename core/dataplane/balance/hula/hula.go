@@ -55,12 +55,13 @@ const probeShare = 20
 // ProbeCounters count the probes of a switch: sent as a ToR, received, and forwarded.
 type ProbeCounters struct{ Sent, Received, Forwarded uint64 }
 
-// Params declares the options of hula, each bound to a field of c.
+// Params binds the options of hula to the fields of c, which keep their values.
 func (c *config) Params(p *scheme.Params) {
 	derivedProbe.BindParam(p, &c.Probe, "probe", "period between probes of a leaf, derived so that the probes of all "+
 		"leaves use at most 5 % of the slowest link", "HULA §3.4").Max("10s")
 	derivedGap.BindParam(p, &c.Gap, "gap", "idle time that ends a flowlet", "HULA §3.4").Max("10s")
-	p.Int(&c.Cells, "cells", "65536", "entries of the flowlet table, rounded up to a power of two",
+	p.Int(&c.Cells, "cells", "65536", "entries of the flowlet table, rounded up to a power of two; flows of one entry "+
+		"share a path, so it should be far above the number of flows at a time",
 		"CONGA §3.4: 64 K entries").Min("1").Max("16777216")
 	p.Time(&c.Tau, "tau", "0s", "time constant of the utilisation estimators; 0s: twice the probe period",
 		"HULA §3.2: at least twice").Max("10s")
@@ -90,7 +91,8 @@ func (c *config) setDefaultTimes(site *dataplane.Site, leaves int) {
 	}
 }
 
-// Traits returns that it selects a path for each flowlet.
+// Traits returns that the program selects a path for each flowlet. It cannot run standalone, because a bridge has one
+// path.
 func (*config) Traits() dataplane.Traits {
 	return dataplane.Traits{WhyNotStandalone: dataplane.ChoosesPaths, SelectsPath: true, Spreads: dataplane.EachFlowlet}
 }

@@ -33,15 +33,17 @@ type config struct {
 // derivedGap is the default gap.
 var derivedGap = dataplane.DerivedTime{Published: 500 * unit.Microsecond}
 
-// Params declares the options of letflow, each bound to a field of c.
+// Params binds the options of letflow to the fields of c, which keep their values.
 func (c *config) Params(p *scheme.Params) {
 	derivedGap.BindParam(p, &c.Gap, "gap", "idle time that ends a flowlet", "LetFlow §5").Max("10s")
-	p.Int(&c.Cells, "cells", "65536", "entries of the flowlet table, rounded up to a power of two",
+	p.Int(&c.Cells, "cells", "65536", "entries of the flowlet table, rounded up to a power of two; flows of one entry "+
+		"share a path, so it should be far above the number of flows at a time",
 		"CONGA §3.4: 64 K entries").Min("1").Max("16777216")
 	dataplane.BindFailover(p, &c.Failover)
 }
 
-// Traits returns that it selects a path for each flowlet.
+// Traits returns that the program selects a path for each flowlet. It cannot run standalone, because a bridge has one
+// path.
 func (*config) Traits() dataplane.Traits {
 	return dataplane.Traits{WhyNotStandalone: dataplane.ChoosesPaths, SelectsPath: true, Spreads: dataplane.EachFlowlet}
 }

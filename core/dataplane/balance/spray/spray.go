@@ -24,7 +24,7 @@ type config struct {
 	Failover unit.Time
 }
 
-// Params declares the options of spray, each bound to a field of c.
+// Params binds the options of spray to the fields of c, which keep their values.
 func (c *config) Params(p *scheme.Params) {
 	p.Text(&c.Order, "order", Permutation,
 		"order of the ports; permutation: each port once in a random order, then a new random order; round_robin: in "+
@@ -48,7 +48,8 @@ type turn struct {
 	next  int
 }
 
-// Traits returns that it selects a path for each packet.
+// Traits returns that the program selects a path for each packet. It cannot run standalone, because a bridge has one
+// path.
 func (*config) Traits() dataplane.Traits {
 	return dataplane.Traits{WhyNotStandalone: dataplane.ChoosesPaths, SelectsPath: true, Spreads: dataplane.EachPacket}
 }

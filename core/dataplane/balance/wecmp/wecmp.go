@@ -29,11 +29,13 @@ type config struct {
 	Failover unit.Time
 }
 
-// Params declares the options of wecmp, each bound to a field of c.
+// Params binds the options of wecmp to the fields of c, which keep their values.
 func (c *config) Params(p *scheme.Params) {
 	scheme.MapOf(p, &c.Weights, parsePort, scheme.Ints, "weights",
-		"weights from 0 to 1000 by number of the port; ports that are not given have weight 1; without any weight, the "+
-			"weights are the ports' rates", "WCMP §3.1: capacities").Min("0").Max("1000")
+		"weight of ports by their number, counted from 0 in the order of the switch's links: {0: 3, 1: 1}; a port "+
+			"without an entry has weight 1, a port with weight 0 gets no flow; without the map, weights are the ports' "+
+			"rates; set it if paths behind ports of one rate have different capacities",
+		"WCMP §3.1: capacities").Min("0").Max("1000")
 	dataplane.BindFailover(p, &c.Failover)
 }
 
@@ -46,7 +48,8 @@ func parsePort(s string) (int, error) {
 	return n, nil
 }
 
-// Traits returns that it selects a path for each flow.
+// Traits returns that the program selects a path for each flow. It cannot run standalone, because a bridge has one
+// path.
 func (*config) Traits() dataplane.Traits {
 	return dataplane.Traits{WhyNotStandalone: dataplane.ChoosesPaths, SelectsPath: true}
 }

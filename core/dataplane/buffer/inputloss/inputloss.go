@@ -21,9 +21,10 @@ type Config struct{ Probability float64 }
 // Traits returns that it drops packets regardless of the queues.
 func (*Config) Traits() dataplane.Traits { return dataplane.Traits{DropsEarly: true} }
 
-// Params declares the options of loss, each bound to a field of c.
+// Params binds the options of loss to the fields of c, which keep their values.
 func (c *Config) Params(p *scheme.Params) {
-	p.Share(&c.Probability, "probability", "", "probability that an arriving packet is lost",
+	p.Share(&c.Probability, "probability", "", "probability that an arriving packet is lost, independent of other "+
+		"packets; packets made by the switch pass",
 		"Weir").Required().Min("0%").Max("100%")
 }
 
@@ -33,7 +34,7 @@ func Scheme() dataplane.Scheme {
 		Source: "P4-ABC §6.1.3"}, New)
 }
 
-// New returns the program.
+// New returns the program, with its own random stream of the switch. It does not check c. The error is always nil.
 func New(site *dataplane.Site, c Config) (*Program, error) {
 	return &Program{c.Probability, site.Random("loss")}, nil
 }

@@ -27,11 +27,12 @@ type config struct {
 // Traits returns that it drops packets regardless of the queues.
 func (*config) Traits() dataplane.Traits { return dataplane.Traits{DropsEarly: true} }
 
-// Params declares the options of input, each bound to a field of c.
+// Params binds the options of input to the fields of c, which keep their values.
 func (c *config) Params(p *scheme.Params) {
 	p.LinkRate(&c.Capacity, "capacity", "", "packets per second that the switch reads, of all ports together",
 		"P4-ABC §6.1.3: a limit without a value").Required().Min("1pps")
-	p.Packets(&c.Ring, "ring", "32 packets", "packets that can wait to be read, without the one that is being read",
+	p.Packets(&c.Ring, "ring", "32 packets", "packets that can wait to be read, without the one that is being read; "+
+		"further packets are lost",
 		"Weir").Max("1000000 packets")
 	p.BoolWords(&c.Own, [2]string{"shared", "port"}, "rings", "shared",
 		"shared: one ring for all ports, in order of arrival; port: one ring per port, read in turn", "port: BMv2")

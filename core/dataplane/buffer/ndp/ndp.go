@@ -31,9 +31,10 @@ func (c *Config) Traits() dataplane.Traits {
 		MaxBacklog: c.maxBacklog}
 }
 
-// Params declares the options of ndp, each bound to a field of c.
+// Params binds the options of ndp to the fields of c, which keep their values.
 func (c *Config) Params(p *scheme.Params) {
-	p.Packets(&c.Data, "data", "8 packets", "maximum data packets in the queue; further packets are trimmed",
+	p.Packets(&c.Data, "data", "8 packets", "maximum data packets in the queue; further packets are trimmed; raise it "+
+		"if links are idle while packets are trimmed",
 		"NDP §3.1, §6.1").Min("1 packet").Max("1000000 packets")
 	p.Size(&c.Headers, "headers", "0 B", "maximum bytes of headers and control packets in the queue; 0 B: as many as "+
 		"the data queue holds in packets of full size",

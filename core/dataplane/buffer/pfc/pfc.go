@@ -69,12 +69,12 @@ type config struct {
 	ForQuanta    bool                     // a pause lasts for Quanta, not until Resume
 }
 
-// Traits returns that it pauses neighbours, which need support for PFC.
+// Traits returns that the program pauses neighbours. It cannot run standalone, because neighbours must support PFC.
 func (*config) Traits() dataplane.Traits {
 	return dataplane.Traits{WhyNotStandalone: "it pauses neighbours, which must support PFC", Pauses: true}
 }
 
-// Params declares the options of pfc, each bound to a field of c.
+// Params binds the options of pfc to the fields of c, which keep their values.
 func (c *config) Params(p *scheme.Params) {
 	p.Text(&c.Trigger, "trigger", triggerShare,
 		"limit above which an ingress queue pauses its neighbour; share: a share of the free shared buffer; shift: the "+
@@ -98,8 +98,8 @@ func (c *config) Params(p *scheme.Params) {
 		"Weir: none")
 	p.Size(&c.Frame, "frame", "0 B", "maximum frame, for headroom: round_trip; 0 B: the largest frame of the run's "+
 		"traffic with all its possible extensions", "Weir").Max("1MB")
-	scheme.MapOf(p, &c.Classes, parseClass, scheme.Bools, "classes", "whether PFC protects a class, by its number; a "+
-		"class that is not given is protected if it has a queue, unless another class is true", "Weir")
+	scheme.MapOf(p, &c.Classes, parseClass, scheme.Bools, "classes", "whether PFC protects a class, by its number: "+
+		"{3: true}; a class that is not given is protected if it has a queue, unless another class is true", "Weir")
 	p.BoolWords(&c.ForQuanta, [2]string{"until_resumed", "quanta"}, "pauses", "until_resumed",
 		"how a pause ends; until_resumed: with a Resume frame; quanta: after the given quanta, and it is renewed after "+
 			"half of them", "HPCC simulator; quanta: IEEE 802.1Qbb")

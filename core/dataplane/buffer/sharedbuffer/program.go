@@ -10,13 +10,14 @@ import (
 // Program admits packets to the switch's memory.
 type Program struct{ Buffer *Buffer }
 
-// Traits returns that it drops where queues grow, and their max lengths. Its thresholds suit PFC and many ports.
+// Traits returns that the program drops where queues grow, and the max lengths of its queues. It cannot run standalone,
+// because the ports of a bridge have buffers of their own.
 func (c *Config) Traits() dataplane.Traits {
 	return dataplane.Traits{WhyNotStandalone: "a bridge's ports have their own buffers; set them under ports",
 		DropsEarly: true, MaxBacklog: c.maxBacklog, MaxQueue: c.maxQueue}
 }
 
-// Params declares the options of shared_buffer, each bound to a field of c.
+// Params binds the options of shared_buffer to the fields of c, which keep their values.
 func (c *Config) Params(p *scheme.Params) {
 	p.Size(&c.Size, "size", "32MB", "size of the whole buffer", "HPCC §5.1").Min("1 B").Max("1000GB")
 	p.Size(&c.Reserved, "reserved", "4KiB",

@@ -57,7 +57,7 @@ func (c *Config) maxBacklog(frame unit.Bytes, turns []int64) dataplane.Backlog {
 // simulator is the prefix of the sources of the defaults.
 const simulator = "UEC htsim compositequeue.cpp: "
 
-// Params declares the options of trimming, each bound to a field of c.
+// Params binds the options of trimming to the fields of c, which keep their values.
 func (c *Config) Params(p *scheme.Params) {
 	p.Time(&c.RTT, "rtt", "12us", "longest round-trip time of a full frame in the network without queues",
 		"UEC htsim uec.cpp: the reference network's").Min("10ns").Max("1s")
@@ -81,7 +81,7 @@ func (c *Config) Params(p *scheme.Params) {
 		"the receiver alone", "UEC htsim main_uec.cpp: with control by senders")
 	p.AddRule("kmin", func() error {
 		if c.Kmin > c.Kmax {
-			return fmt.Errorf("kmin (%g of the queue) is above kmax (%g)", c.Kmin, c.Kmax)
+			return fmt.Errorf("%g of the queue is above kmax (%g); allowed: at most kmax", c.Kmin, c.Kmax)
 		}
 		return nil
 	})

@@ -29,12 +29,14 @@ type config struct {
 // Traits returns that it drops packets where queues grow.
 func (*config) Traits() dataplane.Traits { return dataplane.Traits{DropsEarly: true} }
 
-// Params declares the options of afq, each bound to a field of c.
+// Params binds the options of afq to the fields of c, which keep their values.
 func (c *config) Params(p *scheme.Params) {
 	c.Config.Params(p)
-	p.Size(&c.Round, "round", "8 kB", "BpR: bytes that a user sends per round and unit of weight",
+	p.Size(&c.Round, "round", "8 kB", "BpR: bytes that a user sends per round and unit of weight; more for long "+
+		"round-trip times, less for shorter queues and finer shares",
 		"AFQ").Min("64 B").Max("1GB")
-	p.Int(&c.Rows, "rows", "3", "number of rows of the sketch", "Weir").Min("1").Max("8")
+	p.Int(&c.Rows, "rows", "3", "number of rows of the sketch; more rows make it rarer that users share all of their "+
+		"cells", "Weir").Min("1").Max("8")
 	p.Int(&c.Columns, "columns", "1024", "number of cells in a row of the sketch; users that share a cell in every "+
 		"row share their rounds", "Weir").
 		Min("1").Max("1048576")

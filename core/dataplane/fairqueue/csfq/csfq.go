@@ -31,13 +31,16 @@ type config struct {
 // Traits returns that it drops packets where queues grow.
 func (*config) Traits() dataplane.Traits { return dataplane.Traits{DropsEarly: true} }
 
-// Params declares the options of csfq, each bound to a field of c.
+// Params binds the options of csfq to the fields of c, which keep their values.
 func (c *config) Params(p *scheme.Params) {
 	c.Config.Params(p)
-	p.Time(&c.K, "k", "100ms", "K: averaging constant of a user's rate", "CSFQ: simulations").Min("1us")
-	p.Time(&c.KAlpha, "k_alpha", "200ms", "K_alpha: averaging constant of the rates A and F at a port",
+	p.Time(&c.K, "k", "100ms", "K: averaging constant of a user's rate; longer than the bursts and round-trip times "+
+		"of users, shorter than the time in which the fair share changes", "CSFQ: simulations").Min("1us")
+	p.Time(&c.KAlpha, "k_alpha", "200ms", "K_alpha: averaging constant of the rates A and F at a port; longer: the "+
+		"fair rate is steadier, but follows changes later",
 		"CSFQ: simulations").Min("1us")
-	p.Time(&c.KC, "k_c", "200ms", "K_c: time between changes of the fair rate; equal to k_alpha in the authors' code",
+	p.Time(&c.KC, "k_c", "200ms", "K_c: time between changes of the fair rate; equal to k_alpha in the authors' code; "+
+		"not below a round-trip time, in which senders respond",
 		"CSFQ figure 3").Min("1us")
 	p.Share(&c.Threshold, "threshold", "50%", "share of the port's buffer below which an uncongested link remains "+
 		"uncongested", "CSFQ: half of the buffer, a quarter in its authors' code").Min("0%").Max("100%")
@@ -80,8 +83,9 @@ func newProgram(site *dataplane.Site, c config) (*program, error) {
 // Name returns "csfq".
 func (x *program) Name() string { return "csfq" }
 
-// Ingress is the edge: it labels the packet (CSFQ figure 3: label = estimate_rate). Packets made by switches have no
-// label and pass.
+// Ingress is the edge. It counts p in its user's rate, and stores the label of p, the rate in bit/s per unit of weight,
+// for Admit (CSFQ figure 3: label = estimate_rate). Packets made by switches are not counted and get no label. It
+// accepts every packet.
 func (x *program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if p.Meta.Flags&packet.Internal == 0 {
 		u, rate := x.rates.AddPacket(env.Now(), p, x.config.K)

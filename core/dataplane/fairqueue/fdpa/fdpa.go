@@ -27,17 +27,21 @@ type config struct {
 	Step   float64   // ratio of such rates of two priorities
 }
 
-// Traits returns that it first drops packets of users above their fair share, if the port has a buffer.
-func (*config) Traits() dataplane.Traits { return dataplane.Traits{DropsEarly: true} }
+// Traits returns no trait. fdpa only selects queues: a full buffer, or a full queue, drops packets of users above their
+// fair share, which wait in later queues. Without a limit the port drops no packet.
+func (*config) Traits() dataplane.Traits { return dataplane.Traits{} }
 
-// Params declares the options of fdpa, each bound to a field of c.
+// Params binds the options of fdpa to the fields of c, which keep their values.
 func (c *config) Params(p *scheme.Params) {
 	c.Config.Params(p)
-	p.Time(&c.K, "k", "100ms", "averaging constant of a user's rate", "Weir").Min("1us")
+	p.Time(&c.K, "k", "100ms", "averaging constant of a user's rate; longer than the bursts and round-trip times of "+
+		"users, shorter than the time in which the fair share changes", "Weir").Min("1us")
 	p.Time(&c.Active, "active", "1s", "time since its last packet for which a user counts as active; active users "+
 		"share the link", "Weir").Min("1us")
-	p.Float(&c.First, "first", "1", "rate up to which a user has the first priority, in fair shares", "Weir").Above("0")
-	p.Float(&c.Step, "step", "1.25", "ratio of the rate limits of two consecutive priorities", "Weir").Above("1")
+	p.Float(&c.First, "first", "1", "rate up to which a user has the first priority, in fair shares; above 1: users "+
+		"slightly above their share keep it", "Weir").Above("0")
+	p.Float(&c.Step, "step", "1.25", "ratio of the rate limits of two consecutive priorities; smaller: users near the "+
+		"fair share are told apart, larger: users far above it", "Weir").Above("1")
 }
 
 // Scheme returns the scheme of the program fdpa. A program before it chooses the port:
@@ -83,7 +87,7 @@ func newProgram(site *dataplane.Site, c config) (*program, error) {
 // Name returns "fdpa".
 func (x *program) Name() string { return "fdpa" }
 
-// Ingress measures the rate of the user. Packets made by switches do not count. It accepts every packet.
+// Ingress counts p in its user's rate. Packets made by switches are not counted. It accepts every packet.
 func (x *program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if p.Meta.Flags&packet.Internal == 0 {
 		x.rates.AddPacket(env.Now(), p, x.config.K)
@@ -108,8 +112,8 @@ func (x *program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 	return dataplane.Accept
 }
 
-// countActive maintains the weight of active users. It adds a new user u at once. It removes users that have stopped
-// once in a quarter of activeTime, as a control plane would.
+// countActive maintains the weight of active users at a port. It adds a new user u at once. Every quarter of activeTime
+// it removes users without a packet for activeTime and sums the weights again, as a control plane would.
 func (k *port) countActive(now unit.Time, u int32, t *users.Table, activeTime unit.Time) {
 	if k.lastSent[u] == 0 {
 		k.weight += t.Weight(u)

@@ -37,33 +37,39 @@ type Config struct {
 	Beta     float64
 }
 
-// Traits returns that it drops packets where queues grow.
-func (*Config) Traits() dataplane.Traits { return dataplane.Traits{DropsEarly: true} }
+// Traits returns that the program drops packets where queues grow, unless drop is smallest: then only a full buffer
+// drops packets.
+func (c *Config) Traits() dataplane.Traits { return dataplane.Traits{DropsEarly: !c.Smallest} }
 
 // maxRegions limits the number of regions.
 const maxRegions = 1 << 12
 
-// Params declares the options of ppv, each bound to a field of c.
+// Params binds the options of ppv to the fields of c, which keep their values.
 func (c *Config) Params(p *scheme.Params) {
 	c.Config.Params(p)
-	p.Time(&c.K, "k", "100ms", "averaging constant of a user's rate", "Weir; CSFQ: K").Min("1us")
+	p.Time(&c.K, "k", "100ms", "averaging constant of a user's rate; longer than the bursts and round-trip times of "+
+		"users, shorter than the time in which the fair share changes", "Weir; CSFQ: K").Min("1us")
 	p.Rate(&c.From, "from", "10kbps", "throughput per unit of weight up to which packets have the same value", "PPV").
 		Min("1bps")
 	p.Rate(&c.To, "to", "100Gbps", "throughput above which packets have the same value", "Weir; PPV: 1 Gb/s").Min("1bps")
-	p.Int(&c.Steps, "steps", "30", "number of values per decade of throughput", "PPV").Min("1").Max("300")
+	p.Int(&c.Steps, "steps", "30", "number of values per decade of throughput; more values divide users more finely, "+
+		"with more memory per port", "PPV").Min("1").Max("300")
 	p.BoolWords(&c.Smallest, [2]string{"threshold", "smallest"}, "drop", "threshold",
 		"which packets are dropped; threshold: those with a value below a threshold; smallest: the smallest value in a "+
 			"full buffer", "PVPIE; smallest: PPV")
 	threshold := func() bool { return !c.Smallest }
-	p.Time(&c.Target, "target", "15ms", "target delay of the threshold", "RFC 8033 §4.2").Min("1us").
+	p.Time(&c.Target, "target", "15ms", "target delay of the threshold; it must be below the delay of a full buffer, "+
+		"or packets are lost regardless of their values", "RFC 8033 §4.2").Min("1us").
 		When("drop: threshold", threshold)
 	p.Time(&c.Update, "update", "15ms", "period between updates of the threshold", "RFC 8033 §4.2").Min("1us").
 		When("drop: threshold", threshold)
 	p.Time(&c.Window, "window", "100ms", "period of the histogram of values by which the threshold is a quantile; it "+
 		"covers the last one to two periods", "Weir").Min("1us").When("drop: threshold", threshold)
-	p.Float(&c.Alpha, "alpha", "0.125", "gain of the delay's distance from the target [1/s]", "RFC 8033 §4.2").Min("0").
+	p.Float(&c.Alpha, "alpha", "0.125", "gain of the delay's distance from the target [1/s]; raise it to reach the "+
+		"target sooner, lower it if the delay oscillates", "RFC 8033 §4.2").Min("0").
 		When("drop: threshold", threshold)
-	p.Float(&c.Beta, "beta", "1.25", "gain of the delay's change since the last update [1/s]", "RFC 8033 §4.2").Min("0").
+	p.Float(&c.Beta, "beta", "1.25", "gain of the delay's change since the last update [1/s]; raise it to damp "+
+		"oscillations, lower it if the threshold follows bursts", "RFC 8033 §4.2").Min("0").
 		When("drop: threshold", threshold)
 
 	p.AddRule("to", func() error {
@@ -163,8 +169,9 @@ func newProgram(site *dataplane.Site, c Config) (*program, error) {
 // Name returns "ppv".
 func (x *program) Name() string { return "ppv" }
 
-// Ingress is the marker. It sets the rank of a number drawn between 0 and the user's rate. Packets made by switches
-// have the greatest value.
+// Ingress is the marker. It counts p in its user's rate, and writes the rank of p into Meta.User: RankOf a random
+// throughput between 0 and the user's rate per unit of weight. Rank 0 has the greatest value. Packets made by switches
+// are not counted and keep rank 0. It accepts every packet.
 func (x *program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if p.Meta.Flags&packet.Internal == 0 {
 		u, rate := x.rates.AddPacket(env.Now(), p, x.config.K)

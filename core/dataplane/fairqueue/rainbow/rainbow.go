@@ -33,11 +33,13 @@ type Config struct {
 // Traits returns that it drops packets where queues grow.
 func (*Config) Traits() dataplane.Traits { return dataplane.Traits{DropsEarly: true} }
 
-// Params declares the options of rainbow, each bound to a field of c.
+// Params binds the options of rainbow to the fields of c, which keep their values.
 func (c *Config) Params(p *scheme.Params) {
 	c.Config.Params(p)
-	p.Time(&c.K, "k", "100ms", "averaging constant of a user's rate", "Weir; CSFQ: K").Min("1us")
-	p.Int(&c.Colours, "colours", "148", "number of layers of rate; their bounds form a geometric sequence",
+	p.Time(&c.K, "k", "100ms", "averaging constant of a user's rate; longer than the bursts and round-trip times of "+
+		"users, shorter than the time in which the fair share changes", "Weir; CSFQ: K").Min("1us")
+	p.Int(&c.Colours, "colours", "148", "number of layers of rate; their bounds form a geometric sequence; more "+
+		"layers come closer to equal rates, but the threshold needs longer to a new fair rate",
 		"Weir").Min("2").Max("4096")
 	p.Rate(&c.From, "from", "10kbps", "upper bound of the first layer per unit of weight; every user keeps at least "+
 		"this rate", "Weir").Min("1bps")
@@ -45,7 +47,8 @@ func (c *Config) Params(p *scheme.Params) {
 	p.Depth(&c.Low, "low", "2500us", "queue below which the threshold rises by one colour", "Weir")
 	p.Depth(&c.High, "high", "5ms", "queue above which the threshold falls by one colour, unless the queue has become "+
 		"shorter", "Weir")
-	p.Time(&c.Interval, "interval", "10ms", "time in which the threshold changes by at most one colour",
+	p.Time(&c.Interval, "interval", "10ms", "time in which the threshold changes by at most one colour; about a "+
+		"round-trip time, in which senders respond",
 		"Weir").Min("1us")
 
 	p.AddRule("to", func() error {
@@ -175,8 +178,9 @@ func (x *Program) ColourOf(throughput float64) uint32 {
 	return uint32(min(1+int(math.Log(throughput/from)*x.scale), x.config.Colours-1))
 }
 
-// Ingress is the edge. A packet gets each colour with the probability that its layer has in the user's rate: the
-// layer of a number drawn between 0 and the rate. Packets made by switches have the first colour.
+// Ingress is the edge. It counts p in its user's rate, and writes the colour of p into Meta.User: ColourOf a random
+// throughput between 0 and the user's rate per unit of weight. So a packet gets each colour with the share that its
+// layer has in the rate. Packets made by switches are not counted and get the first colour, 0. It accepts every packet.
 func (x *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if p.Meta.User = 0; p.Meta.Flags&packet.Internal == 0 {
 		u, rate := x.rates.AddPacket(env.Now(), p, x.config.K)

@@ -18,19 +18,22 @@ type config struct {
 	TOS          int
 }
 
-// Params declares the options of bolt, each bound to a field of c.
+// Params binds the options of bolt to the fields of c, which keep their values.
 func (c *config) Params(p *scheme.Params) {
-	p.Depth(&c.Threshold, "threshold", "2 packets", "CC_THRESHOLD: queue from which on the switch notifies senders",
+	p.Depth(&c.Threshold, "threshold", "2 packets", "CC_THRESHOLD: queue from which on the switch notifies senders; "+
+		"raise it if bursts of few packets are usual",
 		"Bolt simulator bolt-pru-benchmarks.cc: 3 KB with packets of 1500").Min("1 B")
-	p.Bool(&c.SRC, "src", "true", "the switch notifies senders itself; false: acknowledgements notify them, one "+
+	p.Bool(&c.SRC, "src", "true", "true: the switch notifies senders itself; false: acknowledgements notify them, one "+
 		"round-trip time later", "Bolt §3.1; Bolt simulator: EnableBts")
 	p.Bool(&c.PRU, "pru", "true", "grant the capacity of flows that are about to end to other flows in advance",
 		"Bolt §3.2; Bolt simulator: EnablePru")
 	p.Bool(&c.SM, "sm", "true", "grant the capacity that the port has not used since the last packet",
 		"Bolt §3.3; Bolt simulator: EnableAbs")
-	p.Int(&c.Tokens, "pru_tokens", "256", "maximum grants that are kept for later packets",
+	p.Int(&c.Tokens, "pru_tokens", "256", "maximum grants that are kept for later packets; lower it so that the end "+
+		"of many flows causes no burst later",
 		"Bolt simulator: MaxNumPruTokens").Min("1").Max("65535").When("pru: true", func() bool { return c.PRU })
-	p.Size(&c.MTU, "mtu", "0 B", "size that a grant counts as; 0 B: the largest frame that hosts send",
+	p.Size(&c.MTU, "mtu", "0 B", "size that a grant counts as; 0 B: the largest frame that hosts send; set it if "+
+		"other traffic has larger frames than the flows of bolt",
 		"Bolt algorithm 3: MTU").Max("1MB")
 	p.Int(&c.TOS, "tos", "0", "TOS byte of notices; 0 is class 0", "Weir").Min("0").Max("252")
 
@@ -161,9 +164,10 @@ func newProgram(site *dataplane.Site, c config) (*program, error) {
 // Name returns "bolt".
 func (b *program) Name() string { return "bolt" }
 
-// Book is algorithm 1 of Bolt; p has entered its queue. It counts the port's supply for every packet.
-// For untrimmed data with a header it notifies the sender if the queue before the packet reaches the threshold, and
-// otherwise decides about its request.
+// Book runs Bolt's algorithm 1 for p, which has entered its queue. It updates the port's supply for every packet. For
+// untrimmed data with a Bolt header it then changes that header. If the queue before p, in bytes, has reached the
+// threshold, p is marked or its sender notified (notifyCongestion). Otherwise p's request is granted or withdrawn, and
+// the port's tokens change (grantRequest).
 func (b *program) Book(env *dataplane.Env, p *packet.Packet) {
 	m := &p.Meta
 	at := &b.ports[m.Out]
@@ -186,16 +190,17 @@ func (b *program) Book(env *dataplane.Env, p *packet.Packet) {
 	}
 }
 
-// countSupply is algorithm 3 of Bolt. It adds the bytes that the port could have sent since the last packet, less
-// this packet, up to an MTU.
+// countSupply is algorithm 3 of Bolt. It adds to p.token the bytes that the port could have sent since the last packet,
+// and subtracts this packet's size. The result is at most mtu, and may be negative.
 func (p *port) countSupply(now unit.Time, size int32, mtu float64) {
 	supply := float64(float64(now-p.countedAt) * p.supply)
 	p.token = min(p.token+supply-float64(size), mtu)
 	p.countedAt = now
 }
 
-// notifyCongestion notifies the sender, unless a switch has done so, or leaves that to the acknowledgement; then the
-// port with the slowest queue counts. The packet makes no request at further switches. It changes the header h.
+// notifyCongestion withdraws p's request and, unless a switch has notified the sender already, sends the sender a
+// notice. With src: false it writes the queue into the header h instead, if that queue takes longest to drain on the
+// path so far. At a port without a rate in bit/s it only withdraws the request.
 func (b *program) notifyCongestion(env *dataplane.Env, p *packet.Packet, h *packet.Bolt, queue unit.Bytes,
 	link unit.Rate) {
 	h.Flags &^= packet.BoltIncrease
@@ -214,8 +219,9 @@ func (b *program) notifyCongestion(env *dataplane.Env, p *packet.Packet, h *pack
 	b.sent++
 }
 
-// grantRequest takes the place of a flow that ends for the port, or grants a place of the port to a packet that
-// requests one. A packet without a place makes no request at further switches. It changes the header h.
+// grantRequest decides about the request in header h, and changes h. With pru, the last packet of a flow of several
+// packets adds a token to the port, up to pru_tokens. A packet with a request takes a token or, with sm, an MTU of
+// unused supply. Without either its request is withdrawn.
 func (b *program) grantRequest(p *port, h *packet.Bolt) {
 	switch {
 	case b.config.PRU && h.Flags&packet.BoltLast != 0:

@@ -33,20 +33,22 @@ type Options struct {
 	Flows, TOS            int
 }
 
-// Params declares the options of fast_cnp, each bound to a field of o.
+// Params binds the options of fast_cnp to the fields of o, which keep their values.
 func (o *Options) Params(p *scheme.Params) {
 	o.Thresholds.Params(p)
 	p.BoolWords(&o.Enqueue, [2]string{"dequeue", "enqueue"}, "at", "dequeue",
 		"queue length that decides; dequeue: the length that a departing packet leaves behind; enqueue: the length that "+
 			"an arriving packet finds", "Weir: as ecn")
 	p.Bool(&o.Mark, "mark", "false", "also mark packets of RDMA, so that the receiver sends CNPs as well", "Weir")
-	p.Time(&o.Interval, "interval", "50us", "minimum time between two CNPs of this switch for a flow",
+	p.Time(&o.Interval, "interval", "50us", "minimum time between two CNPs of this switch for a flow; shorter: "+
+		"senders respond more often to one queue",
 		"DCQCN §3.1: N, of the receiver").Min("1ns").Max("60s")
 	p.Int(&o.Flows, "flows", "4096",
 		"size of the table of flows with a CNP in the last interval; if it is full, some other flows get no CNP",
 		"Weir").Min("1").Max("1048576")
 	p.Int(&o.TOS, "tos", "0", "TOS byte of CNPs; 0 is class 0", "Weir").Min("0").Max("252")
-	p.Bool(&o.Signed, "signed", "false", "CNPs contain the number of the switch", "Weir")
+	p.Bool(&o.Signed, "signed", "false", "CNPs contain the number of the switch, which shows hosts the place of "+
+		"congestion", "Weir")
 
 	p.AddRule("tos", func() error {
 		if o.TOS&int(packet.ECN) != 0 {
@@ -56,7 +58,7 @@ func (o *Options) Params(p *scheme.Params) {
 	})
 }
 
-// Traits returns the traits of the thresholds. Hosts need support for CNPs.
+// Traits returns the traits of the thresholds. The program cannot run standalone, because hosts must support CNPs.
 func (o *Options) Traits() dataplane.Traits {
 	t := o.Thresholds.Traits()
 	t.WhyNotStandalone = dataplane.NotifiesHosts
@@ -78,7 +80,7 @@ func Scheme() dataplane.Scheme {
 		})
 }
 
-// New returns the program: an enqueue or a dequeue.
+// New returns the program: an *enqueue if c.Enqueue is set, else a *dequeue. It does not check c.
 func New(c Config) dataplane.Program {
 	n := notifier{config: c, recent: newTable(c.Flows, c.Interval, c.Seed)}
 	if c.Enqueue {

@@ -85,7 +85,7 @@ const (
 	fractionUS = "us"
 )
 
-// Params declares the options of telemetry, each bound to a field of c.
+// Params binds the options of telemetry to the fields of c, which keep their values.
 func (c *Config) Params(p *scheme.Params) {
 	var formats []string
 	for _, x := range telemetry.Profiles {
@@ -95,7 +95,8 @@ func (c *Config) Params(p *scheme.Params) {
 		"format of the telemetry; ioam-gafni: bytes and speed in bits 12 and 13 of the trace type; ifa: without sent "+
 			"bytes; ifa-ext: ifa with Weir's sent bytes; relative: no records, but the maximum load on the path (needs t)",
 		"HPCC §4.1, figure 7; P4 INT v2.1; RFC 9197; draft-kumar-ippm-ifa; relative: draft-miao §9.1").Words(formats...)
-	p.Int(&c.Multi, "multi", "1", "with format: hpcc: multiplier of its units, which are 128 B sent and 80 B queued",
+	p.Int(&c.Multi, "multi", "1", "with format: hpcc: multiplier of its units, which are 128 B sent and 80 B queued; "+
+		"raise it at fast ports, whose counters otherwise wrap within a round-trip time",
 		"HPCC simulator: INT_MULTI; HPCC simulator run.py: the NIC's rate / 25 Gb/s").Min("1").Max("65536").
 		When("format: hpcc", func() bool { return c.Format == "hpcc" })
 	p.Int(&c.Hops, "hops", "0", "maximum number of records in a packet; 0: 16, but 5 with ioam, which reserves the "+
@@ -117,15 +118,16 @@ func (c *Config) Params(p *scheme.Params) {
 	p.Time(&c.T, "t", "0s", "averaging time of a port's load, for PINT, format: relative and telemetry upon "+
 		"congestion; 0s: no average", "HPCC simulator: the largest RTT").Max("1s")
 	p.Share(&c.CongestedLoad, "congested_load", "80%",
-		"load from which on a port is congested, for packets that request telemetry upon congestion",
+		"load from which on a port is congested, for packets that request telemetry upon congestion; not above the "+
+			"controller's target, such as eta of hpcc",
 		"Weir: below eta").Min("1%").Max("100%")
 	p.Size(&c.CongestedQueue, "congested_queue", "5000 B", "queue from which on a port is congested, for packets that "+
 		"request telemetry upon congestion", "Weir").Min("1 B")
 	p.Time(&c.Idle, "idle", "0s",
 		"under DWRR: time without a packet after which a class leaves its share to the others; 0s: never",
 		"draft-miao §9.4: the guaranteed bandwidth")
-	p.Int(&c.Identity, "identity", "0", "identity in the records of a standalone switch; must differ on a path; "+
-		"switches of a network use their numbers", "P4 INT v2.1: node ID; RFC 9197 §4.4.2.1").Min("0").Max("1048575")
+	p.Int(&c.Identity, "identity", "0", "identity in the records of a standalone switch; must differ on a path; 0 in "+
+		"networks, whose switches use their numbers", "P4 INT v2.1: node ID; RFC 9197 §4.4.2.1").Min("0").Max("1048575")
 	p.Size(&c.MTU, "mtu", "0 B", "maximum IP packet with its records; no record is added beyond it; 0 B: the MTU of "+
 		"the interface, or no limit in networks, whose links are virtual", "P4 INT v2.1: M, MTU exceeded").Max("65535 B")
 }
