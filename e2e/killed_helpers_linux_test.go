@@ -70,7 +70,7 @@ func (k *killable) living() map[int]string {
 }
 
 // process returns the living process with these words in its command line, or the lab's first process if words is
-// empty. It returns 0 if there is none.
+// empty. It returns 0 without one.
 func (k *killable) process(words string) int {
 	if words == "" {
 		return k.PID()

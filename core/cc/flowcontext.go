@@ -66,7 +66,7 @@ type SlowPath struct {
 	Share float64 // of the packets of each of these flows that takes it
 }
 
-// KeepSlower sets p to the slower one of p and other, by Part. A SlowPath without a Part counts as none.
+// KeepSlower sets p to the slower one of p and other, by Part. A SlowPath without a Part does not count.
 func (p *SlowPath) KeepSlower(other SlowPath) {
 	if other.Part > 0 && (p.Part == 0 || other.Part < p.Part) {
 		*p = other

@@ -149,7 +149,7 @@ func (x *TelemetryRequester) SetPaths(count int) {
 	}
 }
 
-// SelectPath selects path k, below the count of SetPaths, for the calls that follow. It matters only with feedback of a
+// SelectPath selects path k, below the count of SetPaths, in the calls that follow. It matters only with feedback of a
 // receiver.
 func (x *TelemetryRequester) SelectPath(k int) {
 	if x.adopted != nil {

@@ -56,7 +56,7 @@ func library() *experiment.Registry {
 	}
 }
 
-// valuesOf returns the values of a key of the sweep, or nil if there are none.
+// valuesOf returns the values of a key of the sweep, or nil without values.
 func valuesOf(s *experiment.Spec, key string) (values []string) {
 	for _, d := range s.Sweep() {
 		for _, v := range d.Values {

@@ -77,9 +77,9 @@ func NewReceiver(f cc.Flow, c Config, census *cc.Census) (*Receiver, error) {
 	return r, nil
 }
 
-// OnData is NewINT, lines 28 to 34, for a packet with or without records. It returns the latest feedback, and whether
-// to send it at once: only after a commit, and never with preset Agent. It counts the flow in the census, if that is in
-// use.
+// OnData is NewINT, lines 28 to 34, applied to a packet with or without records. It returns the latest feedback, and
+// whether to send it at once: only after a commit, and never with preset Agent. It counts the flow in the census, if
+// that is in use.
 func (r *Receiver) OnData(now unit.Time, d *cc.Data) (cc.Feedback, bool) {
 	counted := 0
 	r.now = now

@@ -53,8 +53,8 @@ func (o *Options) warnOfWait(all []scheme.Remark, s *dataplane.SwitchContext, p 
 		float64(o.MaxChangeDelay)/float64(nd)))
 }
 
-// checkUnresponsive appends to all a warning if no elephant can be found unresponsive, so none is trimmed first. For
-// that it must be notified in two windows within n, with a whole one between, and its traffic be known in bytes.
+// checkUnresponsive appends to all a warning if no elephant can be found unresponsive, so no elephant is trimmed first.
+// For that it must be notified in two windows within n, with a whole one between, and its traffic be known in bytes.
 func (o *Options) checkUnresponsive(all []scheme.Remark) []scheme.Remark {
 	n, d := o.Sketch.Windows, o.Sketch.Duration
 	if d == 0 && !o.derivesDuration() {

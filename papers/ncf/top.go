@@ -88,7 +88,7 @@ func (t *HeaviestFlows) Advance(window uint32) {
 
 // OfferCounts offers a sending flow, with the estimate of a sketch that has as many windows; window is the number of
 // the current one. A flow with a larger count than the smallest entry replaces it. It returns the flow's entry, old or
-// new, for the caller to store the headers; nil if the flow is not among the heaviest.
+// new, so that the caller stores the headers; nil if the flow is not among the heaviest.
 func (t *HeaviestFlows) OfferCounts(window uint32, key uint64, c *FlowEstimate) *Origin {
 	windows, count := min(c.Windows, t.windows), uint64(0)
 	for _, n := range c.Flow[:windows] {

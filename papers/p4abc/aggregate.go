@@ -203,7 +203,7 @@ func (g *aggregates) addUser(user packet.Addr) int32 {
 }
 
 // findConfigured returns the aggregate that the configuration names for a user: by a narrow rule, otherwise by the
-// longest prefix with its address; none (below 0) if neither matches. It caches both results.
+// longest prefix with its address; a number below 0 if neither matches. It caches both results.
 func (g *aggregates) findConfigured(p *packet.Packet, user packet.Addr, userIsReceiver bool) int32 {
 	if g.flows != nil {
 		if k := g.matchNarrow(p, user, userIsReceiver); k >= 0 {
@@ -233,7 +233,7 @@ func (g *aggregates) resolveAddress(p *packet.Packet, a packet.Addr) netip.Addr 
 	return g.book.V4(a)
 }
 
-// matchNarrow returns the aggregate of the first narrow rule that matches a packet, or none (below 0). user is the
+// matchNarrow returns the aggregate of the first narrow rule that matches a packet, or a number below 0. user is the
 // user's address, Src or Dst of p. It reads and fills the cache, which must not be nil.
 func (g *aggregates) matchNarrow(p *packet.Packet, user packet.Addr, userIsReceiver bool) int32 {
 	is := cachedFlow{p.Src, p.Dst, p.SrcPort, p.DstPort, p.Proto, p.TOS >> 2, p.Version, userIsReceiver, true, 0}

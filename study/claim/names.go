@@ -157,7 +157,8 @@ func (s *View) FailMeasure(d *document.Reader, place document.Position, name str
 	d.FailUnknown(place, "measure", name, recorded)
 }
 
-// usualFunctions are the functions that messages list: those of the expression library for numbers and their lists.
+// usualFunctions are the functions that messages list: those functions of the expression library
+// that take numbers or lists of numbers.
 var usualFunctions = []string{"abs", "ceil", "floor", "max", "mean", "median", "min", "round", "sum"}
 
 // findUnknownFunction returns the name of the first call in n that is no function of the expression library; "": all

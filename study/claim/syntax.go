@@ -149,7 +149,7 @@ func (s *View) exampleClaim() string {
 	return "goodput.a > 0"
 }
 
-// openPoint returns the offset in bytes of a point( that is not closed by ); −1: there is none.
+// openPoint returns the offset in bytes of a point( that is not closed by ); −1: every one is closed.
 func openPoint(text string) int {
 	at := regexp.MustCompile(`\bpoint\(`).FindStringIndex(quotedPattern.ReplaceAllStringFunc(text, func(s string) string {
 		return strings.Repeat(" ", len(s))

@@ -130,7 +130,7 @@ func compareValues(op string, a, b float64) bool {
 }
 
 // Matches reports whether the filter selects a point. An empty filter selects all, and a condition on a key that the
-// point lacks counts as met. A filter whose expression fails at the point does not select it.
+// point lacks counts as met. A filter does not select a point at which its expression fails.
 func (c *Filter) Matches(point []measure.Coordinate) bool {
 	if c.expression != nil {
 		is, err := expr.Run(c.expression, newEnvironment(point, nil))

@@ -44,7 +44,7 @@ type jobDecoder struct {
 
 // readJob reads a traffic that is a job, or has the key collective, and adds it to the point. A job that consists of
 // flows adds its flows. Other keys that define flows are errors. After an error in the job, its hosts or their paths,
-// it adds nothing.
+// it adds no flows.
 func (d *jobDecoder) readJob(x document.Map, p *Point, tr Traffic) {
 	node, what := x.Get("job"), "job"
 	others := append(traffic.KeyNames(notJob), "size", "collective")

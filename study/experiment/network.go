@@ -132,7 +132,7 @@ func (d *networkDecoder) readNodes(x document.Map, n *listedNetwork) {
 	}
 }
 
-// failSecondName reports that a node has the name of another one: of one in the file, whose place is in places, or of
+// failSecondName reports that a node has the name of another one: of one in the file, with its place in places, or of
 // one of the topology.
 func (d *networkDecoder) failSecondName(place document.Position, name string, places map[string]document.Position) {
 	if first, ok := places[name]; ok {

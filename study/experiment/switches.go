@@ -94,7 +94,7 @@ func (d *switchDecoder) readSwitches(root document.Map, p *Point, events []wirin
 
 // checkForwarding reports an error if no program of a switch chooses the port of packets. placeOf is the place of the
 // error for an empty list. A program that declares no traits may choose the port, so the error becomes a warning. It
-// reports nothing about a sample of one program, and after other errors.
+// does not report about a sample of one program, and after other errors.
 func (d *switchDecoder) checkForwarding(placeOf document.Position, name string, list []switchfile.Program) {
 	if !d.OK() || d.placement == switchfile.Sample {
 		return

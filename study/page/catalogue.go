@@ -88,7 +88,7 @@ func (s *Server) findSource(r *http.Request) (*experiment.Source, catalogueEntry
 }
 
 // confineSource returns a copy of a file's source that can open only the inputs that the file itself names, not those
-// that a form adds. It loads the file to find them; if the file is invalid, the copy can open none.
+// that a form adds. It loads the file to find them; if the file is invalid, the copy can open no files.
 func (s *Server) confineSource(src *experiment.Source) *experiment.Source {
 	named := map[string]bool{}
 	if whole, err := plan.Load(s.options.Registry, src, experiment.Options{Machine: s.options.Machine}); err == nil {

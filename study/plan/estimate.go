@@ -78,7 +78,7 @@ func sampleStreamsWithin(p *experiment.Point, iterations float64) (list []stream
 }
 
 // addJobStreams appends a sample of the messages of a traffic's job, spread over ranks, lanes and time. It counts at
-// most the given number of iterations. A traffic without a job adds none.
+// most the given number of iterations. A traffic without a job adds no operations.
 func addJobStreams(list []stream, p *experiment.Point, tr *experiment.Traffic, iterations float64) []stream {
 	j := tr.Job()
 	if j == nil || len(j.Hosts) < 2 {

@@ -75,7 +75,7 @@ func (g *grid) keysWidth() (n int) {
 }
 
 // splitColumns returns the number of value columns that each part has within the width, in runes. A part has at least
-// one, even if it is too wide. Without value columns there is one part with none.
+// one, even if it is too wide. Without value columns there is one part without any.
 func (g *grid) splitColumns(width int) (counts []int) {
 	at, used := 0, 0
 	for i := range g.values {

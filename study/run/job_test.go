@@ -205,7 +205,7 @@ func TestJobAlign(t *testing.T) {
 }
 
 // TestJobNoSlowest checks that no host is the slowest if all compute alike, even if a job is cut short when some
-// are further ahead, or if some are servers, which compute nothing. A straggler is still the slowest.
+// are further ahead, or if some are servers, which do not compute. A straggler is still the slowest.
 func TestJobNoSlowest(t *testing.T) {
 	text := func(job, slow string) string {
 		return strings.Replace(fmt.Sprintf(jobSpec, 6, fmt.Sprintf(`traffic:

@@ -156,7 +156,7 @@ func (*memoryFile) Discard()      {}
 // errQuota is the error of a run with a trace above its experiment's limit, which holds on any machine.
 var errQuota = errors.New("its trace is larger than the experiment's trace_quota")
 
-// Write writes to the file, adds to its checksum and to the tracer's used bytes. Beyond the quota it writes nothing and
+// Write writes to the file, adds to its checksum and to the tracer's used bytes. Beyond the quota it does not write and
 // returns errQuota. The first write error stays in lost.
 func (f *traceFile) Write(b []byte) (int, error) {
 	if f.tracer.used += unit.Bytes(len(b)); f.tracer.quota > 0 && f.tracer.used > f.tracer.quota {

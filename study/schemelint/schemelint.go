@@ -190,7 +190,7 @@ func isUnmarked(p *experiment.Point, name string) bool {
 }
 
 // runRehearsal runs the beginning of a run, up to about maxHops packet-hops. Without a result, wrong describes the
-// failure. A run whose simulated time stands still for stallTimeout is a failure, and its goroutine continues.
+// failure. It is a failure if simulated time does not advance for stallTimeout; the goroutine continues.
 // configure changes the run's configuration; onProgress is called during the run, in another goroutine, with its
 // packet-hops. Both may be nil.
 func runRehearsal(r *plan.Run, configure func(c *sim.Config), onProgress func(hops uint64)) (result *outcome.Result,

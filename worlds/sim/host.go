@@ -339,7 +339,7 @@ func (h *host) expirePauses(now unit.Time) {
 }
 
 // Dequeue returns the next packet to send, or nil, and when to call again (fabric.Node). Packets in the NIC's queues
-// precede those of ready flows. It counts the packet as sent.
+// precede the packets of ready flows. It counts the packet as sent.
 func (h *host) Dequeue(now unit.Time, _ packet.PortID) (*packet.Packet, unit.Time) {
 	h.woken = false
 	p, _, _ := h.port.DequeueNext(now)

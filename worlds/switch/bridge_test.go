@@ -473,7 +473,7 @@ func TestStopReceiving_SendsWaitingFrames(t *testing.T) {
 	}
 }
 
-// loopGate repeats the same frames, and keeps none.
+// loopGate repeats the same frames, and keeps no frame.
 type loopGate struct {
 	frames [][]byte
 	next   int

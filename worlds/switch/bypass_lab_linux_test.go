@@ -175,7 +175,7 @@ const bypassSpan = time.Second
 
 // TestBypass_CarriesFramesWithoutSwitch checks that with --bypass a bridge of the kernel takes over within a second
 // when the switch ends in order or any of its processes is killed, also all at once. No frame uses both paths, then
-// or when the switch restarts next to the bridge, and none loops. Offloads are as without a bypass.
+// or when the switch restarts next to the bridge, and no frame loops. Offloads are as without a bypass.
 func TestBypass_CarriesFramesWithoutSwitch(t *testing.T) { realtime.Test(t, bypass) }
 
 func bypass(t *realtime.Try) {

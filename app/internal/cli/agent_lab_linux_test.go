@@ -64,7 +64,7 @@ func TestAgentCgroup(t *testing.T) {
 	}
 }
 
-// version1 returns the mount point of a cgroup hierarchy of version 1, or "" if the machine has none.
+// version1 returns the mount point of a cgroup hierarchy of version 1, or "" on a machine without one.
 func version1(t *testing.T) string {
 	mounts, err := os.ReadFile("/proc/self/mounts")
 	if err != nil {

@@ -29,7 +29,7 @@ type checkCmd struct {
 const maxRows = 100
 
 // Run checks the experiment and prints its runs with estimates of packet-hops, time and memory. With --on lab it also
-// checks the machine. It runs nothing, except a calibration of the speed.
+// checks the machine. It executes no run, except a calibration of the speed.
 func (c *checkCmd) Run(a *app) error {
 	s, err := c.loadWatched(a)
 	if err != nil {

@@ -278,7 +278,7 @@ func otherVersions(t *testing.T) []otherVersion {
 }
 
 // TestOtherVersion checks that run, report and diff refuse a results folder of another version and name the file,
-// and that run writes nothing into it. A file that was cut is written again. The golden file has the full text of a
+// and that run does not write into it. A file that was cut is written again. The golden file has the full text of a
 // marked case.
 func TestOtherVersion(t *testing.T) {
 	var texts, others testkit.ErrorTexts

@@ -358,7 +358,7 @@ type openCmd struct {
 	Most string         `default:"20GB" placeholder:"SIZE" help:"Max size of all files together."`
 }
 
-// Run unpacks an archive into the folder --into, and writes the tables and the report of each folder anew. Results that
+// Run unpacks an archive into the folder --into, and rewrites the tables and the report of each folder. Results that
 // cannot be read are an error. An interrupt sets the exit code and is not an error.
 func (o *openCmd) Run(a *app) error {
 	signals := handleSignals(a.screen, grace{0, 0, cutNothing, "no files remain; the same command starts again"})

@@ -113,7 +113,7 @@ func footprintSums(kinds []plan.SwitchFootprint) string {
 
 // TestFootprintOfEveryProgram checks that every program of the registry has a footprint in every kind of switch,
 // with names, sizes above zero, and stages in a packet's order. The golden file has the sums of each, so that a new
-// program adds lines and changes none.
+// program adds lines and changes no line.
 func TestFootprintOfEveryProgram(t *testing.T) {
 	r := Registry()
 	var sums strings.Builder

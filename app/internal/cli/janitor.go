@@ -22,8 +22,8 @@ const (
 	cleanupInterval = 100 * time.Millisecond
 )
 
-// Run waits for the end of standard input, whatever signals arrive. If the lab wrote something, as a lab that ends in
-// order does, it removes nothing. Otherwise it removes the leftovers of all dead labs, several times.
+// Run waits for the end of standard input, also if signals arrive. If the lab wrote something, as a lab that ends in
+// order does, it removes no leftovers. Otherwise it removes the leftovers of all dead labs, several times.
 func (labJanitorCmd) Run(*app) (err error) {
 	signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGPIPE)
 	if said, _ := io.ReadAll(os.Stdin); len(said) > 0 {

@@ -46,7 +46,7 @@ func (f *labFlags) checkUnused() error {
 
 // runLab runs the experiment in the simulator and then in the lab, and returns the lab's outcome with the simulator's
 // for comparison. It checks all flags and the machine first. Between the two it starts a janitor process, sets ctx's
-// grace to that of the lab, and restarts bar.
+// grace to the lab's, and restarts bar.
 func (r *runCmd) runLab(ctx *interrupts, a *app, exp *experiment.Spec, options run.Options,
 	bar *progressBar) (*results.Outcome, error) {
 	capture, err := run.MatchSwitches(exp, r.Capture)

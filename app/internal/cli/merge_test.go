@@ -63,7 +63,7 @@ func TestResultsMerge(t *testing.T) {
 	}
 }
 
-// TestResultsMergeRefuses checks that wrong input gives exit code 2, and that nothing is written. The cases are a
+// TestResultsMergeRefuses checks that wrong input gives exit code 2, and that no file is written. The cases are a
 // missing --into, a folder without results, a target that is a results folder itself, and inputs that differ.
 func TestResultsMergeRefuses(t *testing.T) {
 	dir, a := t.TempDir(), ""

@@ -166,7 +166,7 @@ func otherLists(r *experiment.Registry) []nameList {
 }
 
 // TestListsOfNames checks that a list of names in an error has names of the registry, and counts the names that it
-// leaves out. Golden files have no such lists, so that a new name changes none of them. Each kind of list is tested
+// leaves out. Golden files have no such lists, so that a new name does not change them. Each kind of list is tested
 // here once; study/experiment and worlds/switch test lists of keys.
 func TestListsOfNames(t *testing.T) {
 	r := Registry()

@@ -34,7 +34,8 @@ func named() map[string]scheme.Scheme {
 	return all
 }
 
-// other sets the parameter to a value that differs from the present one and returns it, or "" if it finds none.
+// other sets the parameter to a value that differs from the present one and returns it, or "" if it finds no such
+// value.
 func other(p *scheme.Param) string {
 	now := p.Value()
 	var all []string

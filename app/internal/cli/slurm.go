@@ -64,7 +64,7 @@ type exportSlurmCmd struct {
 	AnyProgram bool `help:"${slurmAnyProgram}"`
 }
 
-// Run writes the experiment into a folder of Slurm scripts, and prints the commands to submit them. It runs nothing.
+// Run writes the experiment into a folder of Slurm scripts, and prints the commands to submit them. It executes no run.
 func (e *exportSlurmCmd) Run(a *app) error {
 	s, err := e.loadSpec(a)
 	if err != nil {

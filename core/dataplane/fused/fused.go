@@ -212,7 +212,7 @@ func (x *pipe) Arrive(env *dataplane.Env, p *packet.Packet, routed bool) (v data
 	return dataplane.Passed
 }
 
-// enterMemory runs Admit and Book of the memory and PFC, for p's ingress queue q, whose reserve has no room for p. PFC
+// enterMemory runs Admit and Book of the memory and PFC, for p's ingress queue q. Its reserve has no room for p. PFC
 // may pause the neighbour.
 func (x *pipe) enterMemory(env *dataplane.Env, p *packet.Packet, q *sharedbuffer.Queue) dataplane.Verdict {
 	v := x.memory.AdmitAndBook(env, p, q)

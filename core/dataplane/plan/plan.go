@@ -166,7 +166,7 @@ func (x *Program) EvictAddress(a packet.Addr) {
 }
 
 // Adopt keeps the buckets of users with unchanged rate and burst; a name may have other addresses. Other buckets start
-// full, and lost names the old ones. It keeps none if the burst or the largest frame differs.
+// full, and lost names the old ones. It keeps no state if the burst or the largest frame differs.
 func (x *Program) Adopt(_ unit.Time, other dataplane.Program) (kept string, lost []string) {
 	was, ok := other.(*Program)
 	if !ok || was.config.Burst != x.config.Burst || was.frame != x.frame {

@@ -33,7 +33,7 @@ func (c *FQCoDel) Traits() Traits {
 }
 
 // NewFQCoDel returns the scheduler of a port with queues that are fair among flows, with CoDel on each flow. rate is
-// the port's, for the time of a frame; it shapes no traffic. Priority and drops at a limit are as in NewFQ.
+// the port's, and gives the time of a frame; it shapes no traffic. Priority and drops at a limit are as in NewFQ.
 func NewFQCoDel(c FQCoDel, rate unit.LinkRate) Scheduler {
 	return &fq{config: FQ{Flows: c.Flows, Quantum: c.Quantum, NewFirst: true, FromHead: true}, law: &c.CoDel, rate: rate}
 }

@@ -132,7 +132,7 @@ func (f *Finder) PrefixCount() (n int) {
 	return n
 }
 
-// addressOf returns the address of a number in an IP version. It is invalid if the address has none in that version.
+// addressOf returns the address of a number in an IP version. It is invalid if the address has no form in that version.
 func addressOf(book *packet.Book, a packet.Addr, version uint8) netip.Addr {
 	if version == 6 {
 		return book.V6(a)
@@ -201,7 +201,7 @@ func ownersOf(book *packet.Book) *Finder {
 	return f
 }
 
-// FindOwner returns a function that finds, for a prefix, the user of the book with the longest prefix that contains it
+// FindOwner returns a function that finds for a prefix the user of the book with the longest prefix that contains it
 // and differs from it. It returns that user's name and the length of that longer prefix in bits; "" and 0 if there is
 // no such user.
 func FindOwner(book *packet.Book) func(p netip.Prefix) (name string, bits int) {

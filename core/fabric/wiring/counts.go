@@ -123,8 +123,8 @@ func (c *CounterSnapshot) AddRepeated(n uint64, first, last *CounterSnapshot) {
 	c.NoticeDrops += n * (last.NoticeDrops - first.NoticeDrops)
 }
 
-// FindUneven returns the index in Directions of the first port whose sent bytes since the snapshot base are not a
-// multiple of bytes, or −1. A port that has sent nothing passes. bytes must be above 0, and both snapshots must be of
+// FindUneven returns the index in Directions of the first port with sent bytes since the snapshot base that are not a
+// multiple of bytes, or −1. A port without sent bytes passes. bytes must be above 0, and both snapshots must be of
 // one Wiring.
 func (c *CounterSnapshot) FindUneven(base *CounterSnapshot, bytes unit.Bytes) int {
 	for i := range c.ports {

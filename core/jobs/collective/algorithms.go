@@ -329,7 +329,7 @@ func (d *doubleTree) blockCount() int { return 2 }
 func (d *doubleTree) tagCount() int   { return 4 }
 func (d *doubleTree) maxPosted() int  { return 0 }
 
-// stepAt returns step i of member m: those of tree 0, then those of tree 1, in the order of partOf. Tree t carries
+// stepAt returns step i of member m: the steps of tree 0, then of tree 1, in the order of partOf. Tree t carries
 // block t.
 func (d *doubleTree) stepAt(m, i int) step {
 	t := 0

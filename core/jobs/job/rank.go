@@ -230,7 +230,7 @@ func (r *Rank) streamAt(kind int, i uint8) *stream {
 	return &(*list)[i]
 }
 
-// queueFor queues an operation, or an arrived message, for a stream, and schedules the time when that is free.
+// queueFor queues an operation or an arrived message for a stream, and schedules the time when that is free.
 func (r *Rank) queueFor(e event, kind int, i uint8) {
 	e.at = 0
 	s := r.streamAt(kind, i)

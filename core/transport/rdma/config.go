@@ -565,7 +565,7 @@ func (e *ends) isFromPeer(p *packet.Packet) bool {
 }
 
 // fillHeaders writes the headers of p, except addresses and flow. p has its extensions already, and they take ext
-// bytes. seq and ack are packet numbers, of which it writes the lower 24 bits. payload is in bytes, and ecn is the ECN
+// bytes. seq and ack are packet numbers, and it writes their lower 24 bits. payload is in bytes, and ecn is the ECN
 // field.
 func (e *ends) fillHeaders(p *packet.Packet, kind packet.Kind, seq, ack, payload int64, ext int32, flags, ecn uint8) {
 	p.Kind, p.Seq, p.Ack, p.Payload, p.TCP.Flags = kind, seq&packet.PSNMask, ack&packet.PSNMask, int32(payload), flags

@@ -415,7 +415,7 @@ func (s *Sender) NextTimer() unit.Time {
 	return at
 }
 
-// Advance runs the timers that have expired: the controller's, those of reordering, and retransmission. It then plans
+// Advance runs the timers that have expired: the controller's, reordering's and retransmission's. It then plans
 // the next packet.
 func (s *Sender) Advance(now unit.Time) {
 	s.control.RunTimer(now)

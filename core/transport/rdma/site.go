@@ -76,7 +76,7 @@ func (c *Config) Check(s *cc.FlowContext) (all []scheme.Remark) {
 	return append(all, s.RefuseRateAboveNIC("line_rate", c.LineRate)...)
 }
 
-// limitPaths returns s, or with a line_rate a copy whose paths carry no more payload than that.
+// limitPaths returns s, or with a line_rate a copy with paths that carry no more payload than that.
 func (c *Config) limitPaths(s *cc.FlowContext) *cc.FlowContext {
 	if c.LineRate == 0 {
 		return s

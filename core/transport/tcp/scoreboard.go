@@ -68,7 +68,7 @@ func (b *scoreboard) anyResent() bool {
 }
 
 // detectLoss marks segments that RACK declares lost (RFC 8985 §6.2 step 5, tcp_rack_detect_loss). It returns the time
-// after which all others that were sent before the latest delivered one would be lost; 0: there are none.
+// after which all others that were sent before the latest delivered one would be lost; 0: no packets.
 func (b *scoreboard) detectLoss(r *rack, now, window unit.Time) (wait unit.Time) {
 	for slot := b.queue.head; slot != none; {
 		g := &b.queue.ring[slot]

@@ -135,7 +135,7 @@ func (f *fixed) OnAck(_ unit.Time, a *cc.Ack) {
 	}
 }
 
-// scheme returns a scheme whose flows all have f as controller.
+// scheme returns a scheme with f as the controller of all flows.
 func (f *fixed) scheme() *cc.Scheme {
 	return &cc.Scheme{Scheme: scheme.Scheme{Name: "fixed"},
 		OwnRecovery: true, PerPath: true,

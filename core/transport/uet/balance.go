@@ -131,7 +131,7 @@ func (b *bitmap) nextValue(unit.Time, int64, int64) uint16 {
 	return ev
 }
 
-// handleFeedback adds the penalty for f to that of ev, up to maxPenalty. The first penalty makes the array.
+// handleFeedback adds f's penalty to the penalty of ev, up to maxPenalty. The first penalty makes the array.
 func (b *bitmap) handleFeedback(_ unit.Time, ev uint16, f feedback) {
 	if penalties[f] == 0 {
 		return

@@ -263,7 +263,7 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	s.fillPacket(now, p, n, payload, flags)
 }
 
-// emitResent fills p with the first of the packets that are to be resent, of which there must be one.
+// emitResent fills p with the first of the packets to be resent; there must be one.
 func (s *Sender) emitResent(now unit.Time, p *packet.Packet) {
 	n := s.repairs[0]
 	s.repairs.pop()

@@ -195,8 +195,8 @@ func (s *sheet) setRanges(x, y span) {
 	s.x.log, s.y.log = s.X.Log && s.X.Words == nil, s.Y.Log
 }
 
-// countOutside adds the number of values outside of the given ranges to outsideCount, for the note. The ranges must be
-// set.
+// countOutside adds the number of values outside of the given ranges to outsideCount, which the note prints. The ranges
+// must be set.
 func (s *sheet) countOutside() {
 	for i := range s.Panels {
 		for k := range s.Panels[i].Marks {

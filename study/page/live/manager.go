@@ -195,8 +195,8 @@ func (m *Manager) runJobs() {
 	}
 }
 
-// limitFilms keeps the films of the latest jobs while they need at most maxFilmBytes together, and drops those of all
-// other jobs. The job latest keeps its last film in any case.
+// limitFilms keeps the films of the latest jobs while they need at most maxFilmBytes together, and drops the films of
+// all other jobs. The job latest keeps its last film in any case.
 func (m *Manager) limitFilms(latest *Job) {
 	sum := 0
 	for _, j := range m.Jobs() {

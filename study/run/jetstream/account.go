@@ -76,9 +76,9 @@ func (c *Coordinator) watchConnection() []nats.Option {
 	}
 }
 
-// ReportExecutions ends the account of this execution, and returns it with those of all earlier executions of the
-// sweep. Of a killed execution it has the part that its journal has. With interrupted, Close keeps the queue. Before
-// Begin it returns the accounts in the results folder dir.
+// ReportExecutions ends the account of this execution, and returns it with the accounts of all earlier executions of
+// the sweep. Of a killed execution it has the part that its journal has. With interrupted, Close keeps the queue.
+// Before Begin it returns the accounts in the results folder dir.
 func (c *Coordinator) ReportExecutions(dir string, interrupted bool) []results.Execution {
 	c.lock.Lock()
 	defer c.lock.Unlock()

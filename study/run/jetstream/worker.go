@@ -366,7 +366,7 @@ func (w *workerState) findJob(ctx context.Context, s *workerSweep) (*job, *lease
 // maxPassed limits the checks of its own runs that a worker skips to find another one.
 const maxPassed = 16
 
-// fetchJob takes a message from a queue, or returns nil if the queue has none for this worker. It skips up to maxPassed
+// fetchJob takes a message from a queue, or returns nil if no message is for this worker. It skips up to maxPassed
 // checks of the worker's own runs and returns them to the queue at the end. It removes messages that are not a job.
 func (w *workerState) fetchJob(ctx context.Context, s *workerSweep, queue string) (*job, *lease) {
 	var others []*lease

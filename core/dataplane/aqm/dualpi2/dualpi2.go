@@ -105,7 +105,7 @@ type portState struct {
 	dueCounts   [2]float64 // by queue, sum of probabilities less the events done (isDue)
 }
 
-// updateBase updates the base probability, which stays between 0 and 1, for a delay in seconds. It stores delay for the
+// updateBase updates the base probability, which stays between 0 and 1, by a delay in seconds. It stores delay for the
 // next update.
 func (s *portState) updateBase(c *config, delay float64) {
 	s.probability += float64(c.Alpha*(delay-c.Target.Seconds())) + float64(c.Beta*(delay-s.oldDelay))

@@ -108,7 +108,7 @@ func (e *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	return dataplane.Accept
 }
 
-// moveFlow sets Meta.Out of a packet whose port is excluded to one of the live ports, so that the excluded port's flows
+// moveFlow sets Meta.Out of a packet with an excluded port to one of the live ports, so that the excluded port's flows
 // spread evenly over them. It uses the part of the CRC-16 that was not used yet, or another mix of the hash.
 func (e *Program) moveFlow(env *dataplane.Env, p *packet.Packet, ports []packet.PortID) {
 	live := e.LivePorts(env, ports)

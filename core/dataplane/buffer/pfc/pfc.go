@@ -343,7 +343,7 @@ func (p *Program) resumeClass(env *dataplane.Env, port packet.PortID, class uint
 	}
 }
 
-// Tick sends Pause frames for the stopped classes of each port whose renewal is due. It returns the time of the next
+// Tick sends Pause frames for the stopped classes of each port with a due renewal. It returns the time of the next
 // renewal, or unit.Never.
 func (p *Program) Tick(env *dataplane.Env) unit.Time {
 	p.earliestRenewal = unit.Never

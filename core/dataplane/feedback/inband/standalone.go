@@ -38,8 +38,8 @@ func (a *standalone) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verd
 }
 
 // Adopt takes over the counts, and also averages of loads and counts of classes if the ports have the same classes.
-// From a switch with another number of ports, or another program, it takes nothing over, and kept is "". lost is always
-// nil.
+// From a switch with another number of ports, or another program, it takes no state over, and kept is "". lost is
+// always nil.
 func (a *standalone) Adopt(_ unit.Time, other dataplane.Program) (kept string, lost []string) {
 	old, ok := other.(*standalone)
 	if !ok || len(old.records) != len(a.records) {
