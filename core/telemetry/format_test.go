@@ -128,8 +128,8 @@ func quantised(f *Format, h *Hop) Hop {
 	return x
 }
 
-// TestIfCongested checks §6, upon congestion only: a packet has only the indication, 8 bytes with its header, until a
-// congested switch makes room for records. Where the framing includes telemetry, packets do not grow.
+// TestIfCongested checks telemetry upon congestion only: a packet has only the indication, 8 bytes with its header,
+// until a congested switch makes room for records. Where the framing includes telemetry, packets do not grow.
 func TestIfCongested(t *testing.T) {
 	for _, counted := range []bool{false, true} {
 		t.Run(fmt.Sprint("counted ", counted), func(t *testing.T) {
