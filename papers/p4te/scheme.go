@@ -65,8 +65,7 @@ func (o *Options) Params(p *scheme.Params) {
 	p.Time(&o.FlowletGap, "gap", "0s", "idle time that ends a flowlet; 0s: five round-trip times, or 40ms at ports in "+
 		"packets/s", "Weir; P4TE code: 40000 us").Max("60s")
 	p.Int(&o.FlowletCells, "flowlet_cells", "8192", "entries of the flowlet table, rounded up to a power of two; "+
-		"flows of one entry share a path, so it should be far above the number of flows at a time",
-		"P4TE code").Min("1").Max("16777216")
+		"far more than flows at a time, since flows of one entry share a path", "P4TE code").Min("1").Max("16777216")
 	p.BoolWords(&o.Spread, [2]string{"flow", "flowlet"}, "member", "flow",
 		"input of the hash within a group; flow: the flow; flowlet: each new flowlet",
 		"P4TE §6.2.1.2; P4TE code: hashes the time as well")

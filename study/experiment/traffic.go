@@ -132,8 +132,8 @@ func (d *trafficDecoder) readEntry(x document.Map, p *Point, mtu mtu, names map[
 	d.addFlows(x, p, tr, g, d.pairHosts(x, p, g), flows)
 }
 
-// readName reads the name of the traffic and adds its place to names. It reports an error for a name that is already in names
-// or is not an identifier, and returns false only without a name.
+// readName reads the name of the traffic and adds its place to names. It reports an error for a name that is already in
+// names or is not an identifier, and returns false only without a name.
 func (d *trafficDecoder) readName(x document.Map, tr *Traffic, names map[string]document.Position) bool {
 	name := x.Get("name")
 	if name == nil {
