@@ -30,7 +30,7 @@ func (c *RateConfig) Params(p *scheme.Params) {
 }
 
 // WrapController returns controller k within the configured window, or k itself with NoWindow. A bandwidth-delay
-// product needs f.LineRate and f.BaseRTT; without them WrapController returns an error.
+// product needs f.LineRate, f.BaseRTT and f.MSS; without one of them WrapController returns an error.
 func (c *RateConfig) WrapController(k Controller, f Flow) (Controller, error) {
 	if c.Window == NoWindow {
 		return k, nil

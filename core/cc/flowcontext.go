@@ -223,8 +223,9 @@ func Check(c scheme.Config, s *FlowContext) (all []scheme.Remark) {
 	return all
 }
 
-// checkPathLength warns of a path with more switches than the format has room for records: the law does not see the
-// queues of the others. In HPCC's header this is refused; other formats can have more records.
+// checkPathLength returns a warning if a path has more switches than the format has room for records: the law does not
+// see the queues of the others. With HPCC's header the remark is a refusal; other formats can have more records. It is
+// nil for the relative format, which has no records. s.Telemetry must not be nil.
 func (s *FlowContext) checkPathLength() []scheme.Remark {
 	f := s.Telemetry
 	longest, _ := s.findMaxPath(func(p *FlowPath) float64 { return float64(p.Hops) })

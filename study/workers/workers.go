@@ -87,12 +87,15 @@ func ConcurrentRuns(jobs int) int {
 type Page struct {
 	Join    string // file to join with; "": workers know the server's address
 	Account func(dir string) []results.Execution
-	Runner  func(jobs int, report func(live.WorkersStatus), notice func(string)) (run.Runner, func() error, error)
+	// Runner returns the runner of a job of the page, and a function to call after the job, which frees what Runner has
+	// started.
+	Runner func(jobs int, report func(live.WorkersStatus), notice func(string)) (run.Runner, func() error, error)
 }
 
 // Driver runs experiments on other machines. Package workers/jetstream implements it.
 type Driver interface {
-	// Runner returns the runner of weir run, and a function that ends it.
+	// Runner returns the runner of weir run, and a function to call after the sweep. That prints a summary and frees what
+	// Runner has started.
 	Runner(f *Flags, m *Machine, jobs int) (run.Runner, func() error, error)
 	// Page returns the page's functions for these flags. out is the folder of results.
 	Page(f *Flags, m *Machine, out string) (*Page, error)

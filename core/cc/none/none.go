@@ -32,8 +32,9 @@ func Scheme() cc.Scheme {
 	}, buildController)
 }
 
-// buildController returns the controller of a flow, in its window if the configuration has one. It fails for a rate
-// above the line rate.
+// buildController returns the controller of a flow, within the bandwidth-delay window of c.Window if it has one. c's
+// line rate and base RTT, if given, replace the flow's. It fails for a rate above the line rate, and for a window
+// without a line rate, a base RTT or an MSS.
 func buildController(f cc.Flow, c Config) (cc.Controller, error) {
 	f = c.ApplyTo(f)
 	if c.Rate > 0 && f.LineRate > 0 && c.Rate > f.LineRate {

@@ -213,7 +213,8 @@ func Scheme() cc.Scheme {
 	}, buildController)
 }
 
-// buildController returns the controller of a flow with these options, in its window if they have one.
+// buildController returns the controller of a flow with these options, in its window if they have one. It fails for a
+// window without a line rate, a base RTT or an MSS.
 func buildController(f cc.Flow, o Options) (cc.Controller, error) {
 	f = o.ApplyTo(f)
 	t, err := New(f, o.buildConfig(f.LineRate))

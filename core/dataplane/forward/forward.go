@@ -67,7 +67,7 @@ func (f *Program) changeableRoutes() *dataplane.LPM[packet.PortID] {
 	return f.table
 }
 
-// clearCache empties the cache, and records the table's version for which it is valid.
+// clearCache empties the cache, and records the table's version for which it is valid. The table must exist.
 func (f *Program) clearCache() {
 	for i := range f.cache {
 		for a := range f.cache[i] {

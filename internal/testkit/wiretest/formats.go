@@ -22,7 +22,9 @@ func (h *Hop) readCounter(w uint64) {
 
 // readHPCC reads the header of HPCC (SIGCOMM 2019, §4.1, figure 7): nHop 4, pathID 12, then five hops of 64 bits. In
 // the paper a hop has a speed of 4 bits and a queue of 16; in the authors' simulator (int-header.h) and in Weir they
-// have 3 and 17. Time is in ns, sent bytes in 128 B, the queue in 80 B.
+// have 3 and 17. Time is in ns, sent bytes in 128 B × Options.Multi, the queue in 80 B × Options.Multi. It adds the
+// written hops to r, with Sent and Queue in bytes. Another length than 42 bytes, a speed without a rate in
+// Options.Rates, and a hop that is written beyond nHop are errors.
 func (r *reader) readHPCC(b []byte) error {
 	if len(b) != 42 {
 		return fmt.Errorf("HPCC: %d bytes, 42 are right", len(b))

@@ -139,7 +139,7 @@ func (r *reader) readNetwork(frame []byte) error {
 }
 
 // readOptions reads IPv6's hop-by-hop header (RFC 8200 §4.3), or the header of this layout after IPv4's, and returns
-// the protocol after it.
+// the protocol after it; proto itself if the packet has no such header. It adds the options to r.
 func (r *reader) readOptions(proto uint8) (uint8, error) {
 	if r.Version == 6 && proto != 0 || r.Version == 4 && proto != shim253 {
 		return proto, nil

@@ -24,12 +24,14 @@ func (k *marker) Sample(_ unit.Time, samples []dataplane.Sample) (n int) {
 	return n
 }
 
-// Adopt takes over the counts; marking itself has no state.
+// Adopt takes over the counts of marks from an Enqueue or Dequeue with as many ports; kept is then "its counts".
+// Otherwise they start at 0, and kept is "". lost is always nil: marking has no other state.
 func (e *Enqueue) Adopt(_ unit.Time, old dataplane.Program) (kept string, lost []string) {
 	return e.adoptCounts(old)
 }
 
-// Adopt takes over the counts; marking itself has no state.
+// Adopt takes over the counts of marks from an Enqueue or Dequeue with as many ports; kept is then "its counts".
+// Otherwise they start at 0, and kept is "". lost is always nil: marking has no other state.
 func (d *Dequeue) Adopt(_ unit.Time, old dataplane.Program) (kept string, lost []string) {
 	return d.adoptCounts(old)
 }

@@ -169,7 +169,7 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 func (x *Program) Name() string { return "rainbow" }
 
 // ColourOf returns the layer of a throughput in bit/s per unit of weight: 0 up to the first bound, then a layer for
-// each factor of the ratio.
+// each factor of the ratio, at most the last layer (Colours − 1).
 func (x *Program) ColourOf(throughput float64) uint32 {
 	from := float64(x.config.From)
 	if throughput <= from {

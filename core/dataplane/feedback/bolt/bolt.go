@@ -72,9 +72,10 @@ var (
 		Condition: "a port's buffer does not hold a packet of each flow to its receiver"}
 )
 
-// Check refuses a port with a rate in packets/s. It warns of ports with a rate too low for messages, and of ports with
-// a buffer that is full before the threshold. It also warns of ports with more flows than their buffer holds at an
-// additive increase of a packet a round trip each. Each warning is about the worst port of its kind.
+// Check refuses any port with a rate in packets/s. Of the ports at which data can queue, it warns of those with a rate
+// too low for messages, and of those with a buffer that is full before the threshold. It also warns of such ports with
+// more flows than their buffer holds at an additive increase of a packet a round trip each. Each warning is about the
+// worst port of its kind.
 func (c *config) Check(s *dataplane.SwitchContext) (all []scheme.Remark) {
 	for i := range s.Ports {
 		if p := &s.Ports[i]; p.Rate.Bits == 0 {
