@@ -85,7 +85,7 @@ func newSecrets(host string) (*stored, error) {
 // server's address.
 const certifiedName = "weir"
 
-// openSecrets reads the secrets of a folder (secrets.json) or draws and writes new ones. It also draws new ones if the
+// openSecrets reads the secrets of a folder, or draws and writes new ones. It also draws new ones if the
 // host needs a certificate and the folder has no certificate, or the reverse. A restarted coordinator has the same
 // secrets, so that its workers can return.
 func openSecrets(dir, host string) (*secrets, error) {
