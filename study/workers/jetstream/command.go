@@ -23,8 +23,8 @@ type Driver struct{}
 
 // Runner returns the runner of weir run, which starts in Begin. With f.Metrics it starts the server of metrics at once.
 // The returned function prints a summary to m.Stderr and stops that server; it does not stop the runner. The argument
-// jobs is the number of concurrent runs on this machine; 0: one per core. With f.NoOwn there are no runs on this
-// machine, whatever jobs is. Wrong flags are an ErrInput.
+// jobs is the number of concurrent runs on this machine; 0: one per core. With f.NoOwn no run executes on this
+// machine. Wrong flags are an ErrInput.
 func (Driver) Runner(f *workers.Flags, m *workers.Machine, jobs int) (run.Runner, func() error, error) {
 	join, err := parseJoin(&f.ServerFlags)
 	if err != nil {
