@@ -136,8 +136,9 @@ func (w *Works) checkPlaces(text, home string) (wrong []string) {
 	return wrong
 }
 
-// hasWorkAfter reports whether a place is followed by its work: "figure 7 of HPCC". The argument rest is the text from
-// the place, which begins at the offset start of the text with the works named.
+// hasWorkAfter reports whether a place is followed by "of" or "of the" and its work: "figure 7 of HPCC". The argument
+// rest is the text from the first byte of the place on. start is the offset of that byte in the text to which the
+// offsets in named refer. The "of" must begin within 16 bytes.
 func hasWorkAfter(rest string, named []mention, start int) bool {
 	i := strings.Index(rest, " of ")
 	return i >= 0 && i < 16 && slices.ContainsFunc(named, func(m mention) bool {

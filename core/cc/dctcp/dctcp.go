@@ -99,7 +99,8 @@ func (d *DCTCP) Alpha() float64 { return d.alpha }
 // OnNotice ignores notices.
 func (d *DCTCP) OnNotice(unit.Time, cc.Notice) {}
 
-// OnLoss reduces the window by Alpha/2 after an echo (RFC 8257 §3.3 step 9) and by half after a loss (RFC 8257 §3.5).
+// OnLoss reduces the window by Alpha/2 after an echo or a warning (RFC 8257 §3.3 step 9), and by half after a loss (RFC
+// 8257 §3.5). A timeout, a spurious loss and an idle time act as in cc.Window.HandleLoss.
 func (d *DCTCP) OnLoss(_ unit.Time, l cc.Loss) {
 	w := &d.window
 	to := w.Packets / 2

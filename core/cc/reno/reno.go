@@ -48,8 +48,10 @@ func GrowWindow(w *cc.Window, a *cc.Ack) {
 // OnNotice ignores notices, since RFC 5681 has only losses and echoes.
 func (r *Reno) OnNotice(unit.Time, cc.Notice) {}
 
-// OnLoss halves the window (RFC 5681 equation 4). The window stands for FlightSize, as in Linux, since an unused
-// window does not grow.
+// OnLoss applies l to the window (cc.Window.HandleLoss). A loss or an echo halves it, to at least two packets (RFC 5681
+// equation 4). After a timeout the window starts again from the packets in flight and one, a warning takes at most a
+// fifth, a spurious loss restores the window, and an idle time lowers it to l.Window. The window stands for FlightSize,
+// as in Linux, since an unused window does not grow.
 func (r *Reno) OnLoss(_ unit.Time, l cc.Loss) { r.window.HandleLoss(l, r.window.Packets/2) }
 
 // OnTimer is never called.

@@ -56,9 +56,10 @@ func SteadyTraffic(n int, gap unit.Time, size int32, dst packet.Addr) (all []Arr
 	return all
 }
 
-// CheckNoEarlyDrops reports early drops while queues of ports with the given rate stay short. One port has a load of
-// one half, one a load of two thirds, and one gets a burst of so many simultaneous full packets. build returns the
-// programs behind forwarding.
+// CheckNoEarlyDrops reports early drops, and packets that vanish, while queues of ports with the given rate stay short.
+// One port has a load of one half and another one of two thirds, for 2000 packets of 1500 bytes each. Later, with its
+// queue empty, the first of them gets a burst of so many simultaneous packets of that size. build returns the programs
+// behind forwarding.
 func CheckNoEarlyDrops(t T, rate unit.Rate, burst int, build func(site *dataplane.Site) []dataplane.Program) {
 	t.Helper()
 	s := NewLinks(3, rate, 1)

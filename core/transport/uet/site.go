@@ -131,7 +131,7 @@ func (c *Config) describeTimer(p *cc.Path) transport.Timer {
 	return transport.Timer{Param: "rto_base", Timeout: c.fixedTimeout(network), ReplyDelay: c.AckDelay, Fixed: true}
 }
 
-// fixedTimeout returns the fixed timeout on a network with this round trip.
+// fixedTimeout returns the timeout with rto: fixed: rto_base plus rto_queues round trips of the network.
 func (c *Config) fixedTimeout(network unit.Time) unit.Time {
 	return c.RTOBase + unit.Time(c.RTOQueues*float64(network))
 }

@@ -64,8 +64,8 @@ var (
 // Describe sends no description, because the metrics depend on the configuration.
 func (c *collector) Describe(chan<- *prometheus.Desc) {}
 
-// Collect sends the current counters of the data plane as metrics; if it does not respond, only that. It requests them
-// from the data plane, and waits (read).
+// Collect sends the build's version, whether the data plane responds (weir_switch_up) and, if it does, its current
+// counters. It requests them from the data plane, and waits (read).
 func (c *collector) Collect(to chan<- prometheus.Metric) {
 	value := func(d *prometheus.Desc, kind prometheus.ValueType, v float64, labels ...string) {
 		to <- prometheus.MustNewConstMetric(d, kind, v, labels...)

@@ -2,8 +2,9 @@ package drill
 
 import "weir/core/dataplane"
 
-// Footprint returns the use by one lookup, and a comparison of queues: d random ones and the m best ones of the set
-// of paths. It includes the memory from the first packet on.
+// Footprint returns the use by one lookup and, if a destination has several paths, by failover, if configured, and by a
+// comparison of queues: d random ones and the m best ones of the set of paths. It includes the memory from the first
+// packet on.
 func (d *program) Footprint() dataplane.Footprint {
 	f := dataplane.Footprint{Stages: []dataplane.Stage{d.paths.Stage()}}
 	if d.paths.MaxGroupSize() < 2 {

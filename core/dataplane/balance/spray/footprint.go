@@ -2,8 +2,9 @@ package spray
 
 import "weir/core/dataplane"
 
-// Footprint returns the use by one lookup. Round robin and permutations have a turn for each group of paths, and
-// permutations also their order, which the end of a round draws again.
+// Footprint returns the use by one lookup and, if configured, failover. Round robin and permutations have a turn for
+// each group of paths, and permutations also their order, which the end of a round draws again. Random order has no
+// turn.
 func (s *Program) Footprint() dataplane.Footprint {
 	f := dataplane.Footprint{Stages: append([]dataplane.Stage{s.routes.Stage(true)}, s.Failover.Stages()...)}
 	groups, members, most := 0, 0, 0

@@ -2,8 +2,9 @@ package wecmp
 
 import "weir/core/dataplane"
 
-// Footprint returns the use by one lookup, and a weighted draw: here a loop over the paths of a group. WCMP (WCMP
-// §3.1) instead repeats members of a group according to their weights, which takes more entries but no loop.
+// Footprint returns the use by one lookup, failover, if configured, and a weighted draw if a group has several paths:
+// here a loop over the paths of a group. WCMP (WCMP §3.1) instead repeats members of a group according to their
+// weights, which takes more entries but no loop.
 func (w *program) Footprint() dataplane.Footprint {
 	s := w.paths.Stage()
 	most := w.paths.MaxGroupSize()

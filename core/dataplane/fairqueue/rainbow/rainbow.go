@@ -82,7 +82,8 @@ var (
 		Condition: "the threshold moves by more than 20 colours in a round trip"}
 )
 
-// Check warns of layers that do not distinguish users, and of a queue that the buffer does not hold.
+// Check warns of layers that do not distinguish users, of a queue that the buffer does not hold, and of a threshold
+// that moves by more than 20 colours in a round trip.
 func (c *Config) Check(s *dataplane.SwitchContext) (all []scheme.Remark) {
 	if r := c.boundRatio(); r > 1.5 {
 		all = append(all, warnColours.NewRemark("colours", "adjacent bounds of %d colours differ by a factor of %.2g, so "+
