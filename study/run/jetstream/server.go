@@ -78,7 +78,6 @@ func (s *natsServer) start() error {
 		l.Close()
 	}
 	o := s.options.Clone()
-	o.DontListen = true // a client that subscribed before connectAccounts would never receive announcements
 	if s.secrets != nil {
 		coordinator, workers := server.NewAccount(coordinatorAccount), server.NewAccount(workersAccount)
 		o.Accounts, o.Nkeys = []*server.Account{coordinator, workers}, s.secrets.listUsers(s.sweep, coordinator, workers)
@@ -102,14 +101,6 @@ func (s *natsServer) start() error {
 			of.Shutdown()
 			of.WaitForShutdown()
 			return fmt.Errorf("JetStream cannot start with the files in %s: %w", s.options.StoreDir, err)
-		}
-	}
-	if !s.options.DontListen {
-		of.AcceptLoop(make(chan struct{}))
-		if of.Addr() == nil { // another process took the address after the check
-			of.Shutdown()
-			of.WaitForShutdown()
-			return fmt.Errorf("the server for workers cannot listen at %s: the address is in use", s.address())
 		}
 	}
 	s.lock.Lock()

@@ -1,13 +1,18 @@
 package jetstream
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nkeys"
+
+	"weir/internal/testkit/await"
 )
 
 // TestReachableHost_RejectsEveryAddress checks that the server must listen at an address that workers on other
@@ -70,58 +75,62 @@ func TestCertificateIsKept(t *testing.T) {
 	}
 }
 
-// TestServe_HearsEarliestWorker checks that a worker that connects at the first instant at which a server accepts it
-// receives announcements: the server of a page's next sweep starts at an address at which workers keep trying.
-func TestServe_HearsEarliestWorker(t *testing.T) {
-	for range 10 {
-		dir := t.TempDir()
-		keys, err := openSecrets(dir, "127.0.0.1")
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, address, err := WriteJoinFile("127.0.0.1:0", dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		started, heard := make(chan struct{}), make(chan *nats.Subscription, 1)
-		go func() {
-			defer close(heard)
-			option, _ := withSeed(keys.Worker)
-			for last := false; !last; {
-				select {
-				case <-started: // the server accepts connections, so that one more attempt succeeds
-					last = true
-				default:
-				}
-				conn, err := nats.Connect("nats://"+address, option, nats.NoReconnect())
-				if err != nil {
-					continue
-				}
-				if s, err := conn.SubscribeSync(announceSubject); err == nil && conn.Flush() == nil {
-					heard <- s
-				}
-				return
-			}
-		}()
-		s, err := serve(address, dir, keys, "x")
-		close(started)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(s.stop)
-		worker := <-heard
-		if worker == nil {
-			t.Fatal("the worker cannot subscribe")
-		}
-		option, _ := withSeed(keys.Coordinator)
-		conn, err := nats.Connect("", option, nats.InProcessServer(s))
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(conn.Close)
-		conn.Publish(announceSubject, []byte("sweep"))
-		if _, err := worker.NextMsg(10 * time.Second); err != nil {
-			t.Fatalf("the worker that connected first hears no announcement: %v", err)
-		}
+// TestWorker_HearsServerThatStarts checks that a worker that subscribes before a server has connected its accounts
+// hears the sweep afterwards: the server of a page's next sweep starts at an address at which workers keep trying.
+func TestWorker_HearsServerThatStarts(t *testing.T) {
+	dir := t.TempDir()
+	keys, err := openSecrets(dir, "127.0.0.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const x = sweep("x")
+	coordinator, workers := server.NewAccount(coordinatorAccount), server.NewAccount(workersAccount)
+	of, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoLog: true, NoSigs: true,
+		JetStream: true, StoreDir: dir, Accounts: []*server.Account{coordinator, workers},
+		Nkeys: keys.listUsers(x, coordinator, workers)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	of.Start()
+	t.Cleanup(func() { of.Shutdown(); of.WaitForShutdown() })
+	if !of.ReadyForConnections(30 * time.Second) {
+		t.Fatal("the server does not start")
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		j := &Join{Address: "nats://" + of.Addr().String(), Key: keys.Worker, Coordinator: publicKey(keys.Coordinator)}
+		ended <- Worker{Jobs: 1}.ExecuteRuns(ctx, j)
+	}()
+	await.AwaitCondition(t, "a worker with a subscription", func() bool {
+		clients, err := of.Connz(nil)
+		return err == nil && len(clients.Conns) == 1 && clients.Conns[0].NumSubs > 0
+	})
+	if err := x.connectAccounts(of); err != nil {
+		t.Fatal(err)
+	}
+	option, _ := withSeed(keys.Coordinator)
+	conn, err := nats.Connect("", option, nats.InProcessServer(of))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	hellos, err := conn.SubscribeSync(x.subject("hello"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := nkeys.FromSeed([]byte(keys.Coordinator))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := announcer{hello: announcement{Sweep: x}, key: key, conn: conn}
+	await.AwaitCondition(t, "a hello of the worker", func() bool {
+		a.announce()
+		_, err := hellos.NextMsg(50 * time.Millisecond)
+		return err == nil
+	})
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
 }

@@ -94,6 +94,8 @@ type workerState struct {
 	Worker
 	conn *nats.Conn
 
+	announcements *nats.Subscription
+
 	ctx  context.Context // context of the worker
 	lock sync.Mutex
 
@@ -102,6 +104,7 @@ type workerState struct {
 	numbers     map[sweep]uint64 // numbers of the last announcements, also of ended sweeps
 	forged      int              // announcements without a valid signature since the last notice
 	forgedAt    time.Time
+	announcedAt time.Time     // time of the last announcement
 	wake        chan struct{} // signals that there may be work
 	limits      *limits
 }
@@ -131,11 +134,9 @@ const maxCoordinatorSilence = 30 * time.Second
 // sends a goodbye to the coordinators. It returns an error only if it cannot subscribe.
 func (w *workerState) workOn(ctx context.Context, conn *nats.Conn) (err error) {
 	w.conn, w.ctx = conn, ctx
-	heard, err := conn.Subscribe(announceSubject, w.receiveAnnouncement)
-	if err != nil {
+	if w.announcements, err = conn.Subscribe(announceSubject, w.receiveAnnouncement); err != nil {
 		return err
 	}
-	defer heard.Unsubscribe()
 	conn.Publish(askSubject, nil)
 	var group sync.WaitGroup
 	group.Go(func() { w.greetRegularly(ctx) })
@@ -143,6 +144,7 @@ func (w *workerState) workOn(ctx context.Context, conn *nats.Conn) (err error) {
 		group.Go(func() { w.runSlot(ctx) })
 	}
 	group.Wait()
+	w.announcements.Unsubscribe()
 	w.greetAll(true)
 	conn.FlushTimeout(500 * time.Millisecond) // give coordinators the chance to receive the goodbye
 	return nil
@@ -179,6 +181,7 @@ func (w *workerState) receiveAnnouncement(m *nats.Msg) {
 	a, key, ok := verifyAnnouncement(m.Data)
 	w.lock.Lock()
 	defer w.lock.Unlock()
+	w.announcedAt = time.Now()
 	s := w.sweeps[a.Sweep]
 	if !ok || w.coordinator != "" && key != w.coordinator || s != nil && key != s.key {
 		w.refuseForged()
@@ -235,8 +238,26 @@ func (w *workerState) greetRegularly(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-time.After(helloInterval):
+			w.renewSubscription()
 			w.greetAll(false)
 		}
+	}
+}
+
+// renewSubscription subscribes to announcements again, and asks for one, if none has arrived for helloInterval. A
+// coordinator's server does not forward them to a subscription from before its accounts were connected. Only
+// greetRegularly calls it.
+func (w *workerState) renewSubscription() {
+	w.lock.Lock()
+	silent := time.Since(w.announcedAt) >= helloInterval
+	w.lock.Unlock()
+	if !silent {
+		return
+	}
+	if again, err := w.conn.Subscribe(announceSubject, w.receiveAnnouncement); err == nil {
+		w.announcements.Unsubscribe()
+		w.announcements = again
+		w.conn.Publish(askSubject, nil)
 	}
 }
 
