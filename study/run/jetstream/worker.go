@@ -244,7 +244,7 @@ func (w *workerState) greetRegularly(ctx context.Context) {
 	}
 }
 
-// renewSubscription subscribes to announcements again, and asks for one, if none has arrived for helloInterval. A
+// renewSubscription subscribes to announcements again, and asks for one, after a silence of helloInterval. A
 // coordinator's server does not forward them to a subscription from before its accounts were connected. Only
 // greetRegularly calls it.
 func (w *workerState) renewSubscription() {
