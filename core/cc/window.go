@@ -95,8 +95,8 @@ const WarnedShare = 0.8
 
 // HandleLoss applies a change of the transport's recovery state as Reno and its relatives do. A loss or mark reduces
 // the window to target packets. A warning reduces it to the largest of target, its part WarnedShare, and l.Window, but
-// never raises it. A timeout applies ApplyTimeout, a spurious loss UndoReduction, and an idle time ReduceIdle. Recovered
-// and LossInReduction have no effect.
+// never raises it. A timeout applies ApplyTimeout, a spurious loss UndoReduction, and an idle time ReduceIdle.
+// Recovered and LossInReduction have no effect.
 func (w *Window) HandleLoss(l Loss, target int) {
 	switch l.Kind {
 	case FastRecovery, ECNEcho:
