@@ -105,7 +105,7 @@ func (o figures) String() string {
 	return fmt.Sprintf("queue %.2f, used %.3f, lost %.4f, resent %.4f", o.queue, o.used, o.lost, o.resent)
 }
 
-// packets completes figures with the fate of the flows' packets. Drops are those of all flows.
+// packets completes figures with the fate of the flows' packets. Drops count for all flows.
 func (o figures) packets(out *outcome.Result, flows []outcome.FlowResult) figures {
 	dropped, sent, twice := int64(0), int64(0), int64(0)
 	for i := range out.Flows {

@@ -27,7 +27,7 @@ traffic:
 %s
 `
 
-// TestMeasures_GroupByHosts checks that values by group are those of the flows that its hosts send or receive, and
+// TestMeasures_GroupByHosts checks that values by group cover the flows that its hosts send or receive, and
 // of their ranks. A host may be in several groups. The slowest value is taken over hosts. A traffic limits the
 // flows that count, and plots select a group like a traffic.
 func TestMeasures_GroupByHosts(t *testing.T) {

@@ -143,7 +143,7 @@ func TestJobMeasures(t *testing.T) {
 }
 
 // TestJobWarmup checks that iterations and operations count if they began after the warm-up. The number of ended
-// iterations, and the bytes sent, are those of the whole run. If all hosts compute alike, no host is the slowest.
+// iterations, and the bytes sent, cover the whole run. If all hosts compute alike, no host is the slowest.
 func TestJobWarmup(t *testing.T) {
 	const text = `traffic:
   - {name: train, job: {all_reduce: {size: 400kB, iterations: 5, compute: 1ms, align: 2ms}}, hosts: "*",

@@ -152,7 +152,7 @@ func checks(t *testing.T, text string, force bool, want []string) {
 	}
 }
 
-// TestFramesPerSecond checks the estimate of frames per second. The senders are those of figure 4 at four times the
+// TestFramesPerSecond checks the estimate of frames per second. The senders are as in figure 4, at four times the
 // paper's rates. They fit a machine with two cores, and not one with a single core.
 func TestFramesPerSecond(t *testing.T) {
 	const text = `duration: 2s

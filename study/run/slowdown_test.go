@@ -8,7 +8,7 @@ import (
 )
 
 // TestIdealFCT checks that a single flow, with an unlimited window and no handshake, has a slowdown of 1 for any
-// size, path and framing. The formula is that of store and forward.
+// size, path and framing. The formula is for store and forward.
 func TestIdealFCT(t *testing.T) {
 	for _, size := range []string{"1 B", "1000 B", "1001 B", "5kB", "1MB"} {
 		for _, set := range []string{"framing=l2", "framing=wire", "framing=hpcc", "traffic.x.ip=6", "traffic.x.to=h1",

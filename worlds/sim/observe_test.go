@@ -134,7 +134,7 @@ func TestRun_CountsNoticesAndDelays(t *testing.T) {
 			t.Errorf("wire %v: %+v, %d delays", wire, n, n.Delay.Count())
 		}
 	}
-	// The first arrives at 83.36 µs + 1 ms. From 16 ms on there are those of datagrams 10 to 29; the notice of number
+	// The first arrives at 83.36 µs + 1 ms. From 16 ms on, notices of datagrams 10 to 29 arrive; the notice of number
 	// 9, sent at 15.48 ms, arrives within the measured part.
 	n := run(func(c *Config) { c.Warmup = 16 * unit.Millisecond }).Notices
 	if n.Made != 20 || n.Dropped != 3 || n.Delivered != 18 {

@@ -56,7 +56,7 @@ func (r *runCmd) parseThreads() (int, error) {
 // maxThreads is above the number of cores of any machine.
 const maxThreads = 1024
 
-// Run runs the experiment and prints its tables. It checks all flags before the first run starts. The exit code tells
+// Run runs the experiment and prints its tables. It checks all flags before the first run starts. The exit code gives
 // failed runs, an interrupt and, with --check, claims.
 func (r *runCmd) Run(a *app) error {
 	signals := handleSignals(a.screen, inPreparation)
