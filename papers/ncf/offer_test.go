@@ -87,8 +87,9 @@ type stream struct {
 	control  bool
 }
 
-// told makes streams arrive, then an elephant's burst that overflows, and returns the supply in its first NACK.
-func told(t *testing.T, end unit.Time, s setup, streams ...stream) float64 {
+// findFirstSupply makes streams arrive, then an elephant's burst that overflows, and returns the supply in its first
+// NACK.
+func findFirstSupply(t *testing.T, end unit.Time, s setup, streams ...stream) float64 {
 	t.Helper()
 	r := newRig(t, s)
 	due := make([]unit.Time, len(streams))
@@ -140,7 +141,7 @@ func TestProgram_OfferFollowsRCP(t *testing.T) {
 		{"the floor", 10 * ms, []stream{one, {flow: 11, rate: 700e6, to: ever, control: true}}, whole / 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := told(t, c.end, s, c.streams...); got > c.want*1.03+20e6 || got < c.want*0.97-20e6 || got > whole {
+			if got := findFirstSupply(t, c.end, s, c.streams...); got > c.want*1.03+20e6 || got < c.want*0.97-20e6 || got > whole {
 				t.Errorf("supply %.0f, want %.0f", got, c.want)
 			}
 		})
@@ -157,7 +158,7 @@ func TestOfferBounds(t *testing.T) {
 				streams = append(streams, stream{flow: uint16(20 + k), rate: 1e6 + r.Float64()*400e6,
 					from: unit.Time(r.Int64N(int64(4 * ms))), to: unit.Time(r.Int64N(int64(6 * ms))), control: r.IntN(4) == 0})
 			}
-			got := told(t, 5*ms, tight("duration", "1ms", "least", "15kB", "target", "90%"), streams...)
+			got := findFirstSupply(t, 5*ms, tight("duration", "1ms", "least", "15kB", "target", "90%"), streams...)
 			if got > 0.9e9 || got < 0.45e9/9 {
 				t.Errorf("supply %.0f to one of at most 9", got)
 			}
@@ -181,7 +182,7 @@ func TestOfferFloor(t *testing.T) {
 		t.Run(x.name, func(t *testing.T) {
 			s := tight("duration", "1ms", "least", "15kB", "target", "90%")
 			s.scheduler = x.scheduler
-			if got := told(t, 10*ms, s, streams...); got > x.want*1.01+1e6 || got < x.want*0.99-1e6 {
+			if got := findFirstSupply(t, 10*ms, s, streams...); got > x.want*1.01+1e6 || got < x.want*0.99-1e6 {
 				t.Errorf("supply %.0f, want %.0f", got, x.want)
 			}
 		})
@@ -210,7 +211,7 @@ func TestOffersAddUp(t *testing.T) {
 			}
 			s := setup{ports: 3, queues: 3, given: []string{"memory", "20kB", "duration", "2ms", "least", "3kB", "target", "90%",
 				"threshold", "0.5%", "top", "100"}}
-			got := told(t, 40*ms, s, streams...) * float64(x.n-x.early)
+			got := findFirstSupply(t, 40*ms, s, streams...) * float64(x.n-x.early)
 			if got > 0.91e9 || got < 0.85e9 {
 				t.Errorf("%.0f are offered, of 0.9 Gb/s", got)
 			}

@@ -26,7 +26,7 @@ func TestFullDisk(t *testing.T) {
 	if err := os.WriteFile(ballast, make([]byte, room-8*page), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	said := told(t, command.RunFailed, disk, "run", file, "--out", disk, "--jobs", "1")
+	said := checkStderr(t, command.RunFailed, disk, "run", file, "--out", disk, "--jobs", "1")
 	dirs, _ := filepath.Glob(filepath.Join(disk, "small-*"))
 	if len(dirs) != 1 {
 		t.Fatalf("folders %v, %s", dirs, said)
@@ -68,7 +68,7 @@ func TestFullDisk(t *testing.T) {
 	for _, err := fill.Write(make([]byte, room)); err == nil; _, err = fill.Write(make([]byte, page)) {
 	}
 	fill.Close()
-	said = told(t, command.RunFailed, disk, "report", dirs[0])
+	said = checkStderr(t, command.RunFailed, disk, "report", dirs[0])
 	if !strings.HasSuffix(said, "the file cannot be written: no space left on device\n") {
 		t.Errorf("report: %s", said)
 	}
@@ -102,7 +102,7 @@ func TestReadOnlyFolder(t *testing.T) {
 		{[]string{"report", dirs[0]}, "the file cannot be written: read-only file system\n"},
 	} {
 		t.Run(c.want, func(t *testing.T) {
-			if said := told(t, command.RunFailed, disk, c.args...); !strings.HasPrefix(said, "weir: DIR/small-") ||
+			if said := checkStderr(t, command.RunFailed, disk, c.args...); !strings.HasPrefix(said, "weir: DIR/small-") ||
 				!strings.HasSuffix(said, c.want) {
 				t.Errorf("weir %s: %s", c.args[0], said)
 			}

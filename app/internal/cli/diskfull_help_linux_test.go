@@ -62,7 +62,7 @@ func fillDisk(t *testing.T, pages func(all int) []int) (kinds map[string]bool) {
 			if err := os.WriteFile(ballast, make([]byte, room-n*page), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			said := untraced(told(t, command.RunFailed, disk, args(disk)...))
+			said := untraced(checkStderr(t, command.RunFailed, disk, args(disk)...))
 			line, rest, _ := strings.Cut(said, "\n")
 			if rest != "" || !strings.HasPrefix(line, "weir: DIR/small-") || !strings.Contains(line, "no space left on device") {
 				t.Errorf("it says %q", said)

@@ -17,15 +17,15 @@ import (
 	"weir/study/experiment"
 )
 
-// told runs a command line that must give this exit code and print to stderr only. It returns stderr without the
+// checkStderr runs a command line that must give this exit code and print to stderr only. It returns stderr without the
 // folder's name, the spec's hash and the runs' ids.
-func told(t *testing.T, code int, dir string, args ...string) string {
+func checkStderr(t *testing.T, code int, dir string, args ...string) string {
 	t.Helper()
-	return toldBy(t, Registry(), code, dir, args...)
+	return checkStderrOf(t, Registry(), code, dir, args...)
 }
 
-// toldBy runs a command with the given registry. It checks the exit code and returns the output.
-func toldBy(t *testing.T, r *experiment.Registry, code int, dir string, args ...string) string {
+// checkStderrOf runs a command with the given registry. It checks the exit code and returns the output.
+func checkStderrOf(t *testing.T, r *experiment.Registry, code int, dir string, args ...string) string {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	if got := Run(r, args, &stdout, &stderr, false); got != code {
@@ -218,7 +218,7 @@ func TestFullOutput(t *testing.T) {
 func TestUnwritableFolder(t *testing.T) {
 	file := write(t, small)
 	below := filepath.Join(filepath.Dir(file), "small.yaml", "results") // below a file
-	said := told(t, command.RunFailed, filepath.Dir(file), "run", file, "--out", below)
+	said := checkStderr(t, command.RunFailed, filepath.Dir(file), "run", file, "--out", below)
 	if !strings.HasPrefix(said, "weir: DIR/small.yaml/results/small-") ||
 		!strings.HasSuffix(said, ": the results folder cannot be created: not a directory\n") {
 		t.Error(said)
@@ -298,9 +298,9 @@ func TestOtherVersion(t *testing.T) {
 			texts.Heading(c.name)
 			others.Heading(c.name)
 			add := func(code int, args ...string) string {
-				text := told(t, code, out, args...)
+				text := checkStderr(t, code, out, args...)
 				texts.AddError(t, args[0], text, args[0] == c.full)
-				others.AddError(t, args[0], toldBy(t, more, code, out, args...), args[0] == c.full)
+				others.AddError(t, args[0], checkStderrOf(t, more, code, out, args...), args[0] == c.full)
 				return text
 			}
 			for _, args := range [][]string{{"report", results}, {"diff", results, results}} {

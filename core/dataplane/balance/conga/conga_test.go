@@ -52,9 +52,9 @@ func send(t testing.TB, a *dataplanetest.SingleSwitch, now unit.Time, to int, fl
 	return int(out[0].Port) - 2, header(t, &out[0].Packet)
 }
 
-// tell delivers a packet of another leaf. It has taken uplink lb with the congestion ce, and its feedback is fb for
-// uplink fbTag.
-func tell(t testing.TB, a *dataplanetest.SingleSwitch, now unit.Time, from int, lb, ce, fbTag, fb byte) {
+// deliverFeedback delivers a packet of another leaf. It has taken uplink lb with the congestion ce, and its feedback is
+// fb for uplink fbTag.
+func deliverFeedback(t testing.TB, a *dataplanetest.SingleSwitch, now unit.Time, from int, lb, ce, fbTag, fb byte) {
 	t.Helper()
 	p := a.NewPacket(host(from, 0), host(0, 1), 9, 108)
 	p.SetExtension(conga.Extension, []byte{lb, ce, fbTag, fb})
@@ -65,8 +65,8 @@ func tell(t testing.TB, a *dataplanetest.SingleSwitch, now unit.Time, from int, 
 }
 
 // TestEstimator_ConvergesToRate checks CONGA §3.2: X = R·τ at rate R, less the share α that one period removes. After τ
-// it has 1 − (1−α)^(τ/T_dre) of that, the rise time of a first-order filter. CE is X in units of Cτ/2^Q, here with 128
-// of them.
+//  it has 1 − (1−α)^(τ/T_dre) of that, the rise time of a first-order filter. CE is X in units of Cτ/2^Q, here with 128
+//  of them.
 func TestEstimator_ConvergesToRate(t *testing.T) {
 	for _, share := range []float64{0.1, 0.25, 0.5, 0.9} {
 		t.Run(fmt.Sprint("share ", share), func(t *testing.T) {
@@ -171,7 +171,7 @@ func TestProgram_ReturnsFeedbackInTurn(t *testing.T) {
 		t.Errorf("feedback %v before anything came", h)
 	}
 	for k := range byte(4) {
-		tell(t, a, us, 1, k, k+1, 0xff, 0)
+		deliverFeedback(t, a, us, 1, k, k+1, 0xff, 0)
 	}
 	got := func(n int) (tags []int) {
 		for range n {
@@ -193,11 +193,11 @@ func TestProgram_ReturnsFeedbackInTurn(t *testing.T) {
 	if again := got(4); !slices.Equal(again, first) {
 		t.Errorf("then of %v, want the same turn %v", again, first)
 	}
-	tell(t, a, 3*us, 1, 1, 2, 0xff, 0) // as before: no change
+	deliverFeedback(t, a, 3*us, 1, 1, 2, 0xff, 0) // as before: no change
 	if x := got(1)[0]; x != first[0] {
 		t.Errorf("tag %d is told, it is the turn of %d", x, first[0])
 	}
-	tell(t, a, 4*us, 1, 2, 7, 0xff, 0) // of tag 2 as it was: 3
+	deliverFeedback(t, a, 4*us, 1, 2, 7, 0xff, 0) // of tag 2 as it was: 3
 	if up, h := send(t, a, 4*us, 1, 50, 100); h[2] != 2 || h[3] != 7 {
 		t.Errorf("by uplink %d tag %d is told with %d, tag 2 has changed to 7", up, h[2], h[3])
 	}
@@ -208,7 +208,7 @@ func TestProgram_ReturnsFeedbackInTurn(t *testing.T) {
 	for at, want := range map[unit.Time]byte{9 * ms: 7, 15 * ms: 3, 25 * ms: 1, 35 * ms: 0} {
 		t.Run(fmt.Sprint("after ", at), func(t *testing.T) {
 			b := leaf(t, 1)
-			tell(t, b, 0, 1, 0, 7, 0xff, 0)
+			deliverFeedback(t, b, 0, 1, 0, 7, 0xff, 0)
 			if _, h := send(t, b, at, 1, 52, 100); h[2] != 0 || h[3] != want {
 				t.Errorf("after %v tag %d is told with %d, want 0 with %d", at, h[2], h[3], want)
 			}
@@ -232,17 +232,17 @@ func TestLeaf_IgnoresFeedbackFromHosts(t *testing.T) {
 // larger of local and remote congestion, not the one with less local or less remote congestion.
 func TestProgram_FlowletMinimisesCongestion(t *testing.T) {
 	a := leaf(t, 3)
-	tell(t, a, 0, 2, 0, 0, 0, 7) // to leaf 2 all but uplink 1 is full
-	tell(t, a, 0, 2, 2, 0, 2, 7)
+	deliverFeedback(t, a, 0, 2, 0, 0, 0, 7) // to leaf 2 all but uplink 1 is full
+	deliverFeedback(t, a, 0, 2, 2, 0, 2, 7)
 	now := unit.Time(0)
 	for ; now < 500*us; now += 800 * unit.Nanosecond { // and now that is full too, locally
 		if up, _ := send(t, a, now, 2, 1, 992); up != 1 {
 			t.Fatalf("to leaf 2 by uplink %d, told is that 0 and 2 are full", up)
 		}
 	}
-	tell(t, a, now, 1, 0, 0, 0, 5)
-	tell(t, a, now, 1, 1, 0, 1, 1)
-	tell(t, a, now, 1, 2, 0, 2, 6)
+	deliverFeedback(t, a, now, 1, 0, 0, 0, 5)
+	deliverFeedback(t, a, now, 1, 1, 0, 1, 1)
+	deliverFeedback(t, a, now, 1, 2, 0, 2, 6)
 	for flow := range uint16(20) {
 		// uplink 0: max(0, 5), 1: max(7, 1), 2: max(0, 6)
 		if up, _ := send(t, a, now, 1, 100+flow, 100); up != 0 {
@@ -252,7 +252,7 @@ func TestProgram_FlowletMinimisesCongestion(t *testing.T) {
 }
 
 // TestProgram_KeepsUplinkInTies checks CONGA §3.5: among equal uplinks a flow keeps its last one, and a new flow uses a
-// random one. Within a flowlet the uplink never changes.
+//  random one. Within a flowlet the uplink never changes.
 func TestProgram_KeepsUplinkInTies(t *testing.T) {
 	a := leaf(t, 4)
 	count := [4]float64{}
@@ -281,14 +281,14 @@ func TestProgram_KeepsUplinkInTies(t *testing.T) {
 		t.Errorf("new flows over uplinks that are as good: %v, χ² %.1f", count, chi)
 	}
 	up, _ := send(t, a, now, 1, 5000, 100)
-	tell(t, a, now, 1, 0, 0, byte(up), 7)
+	deliverFeedback(t, a, now, 1, 0, 0, byte(up), 7)
 	for range 5 {
 		now += 499 * us
 		if x, _ := send(t, a, now, 1, 5000, 100); x != up {
 			t.Fatalf("a flowlet changes from uplink %d to %d", up, x)
 		}
 	}
-	tell(t, a, now, 1, 0, 0, byte(up), 7)
+	deliverFeedback(t, a, now, 1, 0, 0, byte(up), 7)
 	if x, _ := send(t, a, now+500*us, 1, 5000, 100); x == up {
 		t.Errorf("a new flowlet stays at uplink %d, which is full", up)
 	}
@@ -299,8 +299,8 @@ func TestProgram_KeepsUplinkInTies(t *testing.T) {
 func TestProgram_FeedbackAgesToZero(t *testing.T) {
 	at := func(now unit.Time) int {
 		a := leaf(t, 2)
-		tell(t, a, 0, 1, 0, 0, 0, 7)
-		tell(t, a, now, 1, 0, 0, 1, 2)
+		deliverFeedback(t, a, 0, 1, 0, 0, 0, 7)
+		deliverFeedback(t, a, now, 1, 0, 0, 1, 2)
 		up, _ := send(t, a, now, 1, 1, 100)
 		return up
 	}
@@ -331,7 +331,7 @@ func TestLinkDown(t *testing.T) {
 	}
 	b := leaf(t, 2)
 	up, _ = send(t, b, 0, 1, 1, 100)
-	tell(t, b, us, 1, 0, 0, byte(up), conga.Unreachable)
+	deliverFeedback(t, b, us, 1, 0, 0, byte(up), conga.Unreachable)
 	if x, _ := send(t, b, 2*us, 1, 1, 100); x == up {
 		t.Errorf("a flowlet goes on by uplink %d, by which leaf 1 is not reached", x)
 	}

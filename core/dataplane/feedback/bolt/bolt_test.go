@@ -116,8 +116,9 @@ func (r *rig) drain(port packet.PortID, n int) {
 	}
 }
 
-// told returns the messages that wait at port 0: number, queue, link and time of the packets that they are about.
-func (r *rig) told() string {
+// listNotices returns the messages that wait at port 0: number, queue, link and time of the packets that they are
+// about.
+func (r *rig) listNotices() string {
 	var all []string
 	for {
 		p, _ := r.sw.Dequeue(r.now, 0)
@@ -145,11 +146,11 @@ func TestProgram_NotifiesFromThresholdOn(t *testing.T) {
 			if got, want := fmt.Sprint(flags), fmt.Sprint([]uint8{0, 0, dec | toldd, dec | toldd}); got != want {
 				t.Errorf("flags %s, want %s", got, want)
 			}
-			if got := r.told(); got != "2: 2500 1Gbps 1002, 3: 3750 1Gbps 1003" || r.program.sent != 2 {
+			if got := r.listNotices(); got != "2: 2500 1Gbps 1002, 3: 3750 1Gbps 1003" || r.program.sent != 2 {
 				t.Errorf("told: %s", got)
 			}
 			r.drain(1, 3) // one is left
-			if got := r.come(0).Flags; got != 0 || r.told() != "" {
+			if got := r.come(0).Flags; got != 0 || r.listNotices() != "" {
 				t.Errorf("below the threshold again: %#x", got)
 			}
 		})
@@ -232,7 +233,7 @@ func TestProgram_NotifiesEachPacketOnce(t *testing.T) {
 	p := r.data(1250, 0)
 	p.SetBolt(&before, false)
 	r.sw.Receive(0, 0, p)
-	if h := header(p); h.Flags != dec|toldd || h.Sent != 9 || r.told() != "" {
+	if h := header(p); h.Flags != dec|toldd || h.Sent != 9 || r.listNotices() != "" {
 		t.Errorf("%+v", h)
 	}
 }
@@ -363,7 +364,7 @@ func TestNoSRC(t *testing.T) {
 		p, _ = r.sw.Dequeue(0, 1)
 		r.pool.Put(p)
 	}
-	if r.told() != "" || r.program.sent != 0 {
+	if r.listNotices() != "" || r.program.sent != 0 {
 		t.Error("somebody is told")
 	}
 }
@@ -384,7 +385,7 @@ func TestAboutWhat(t *testing.T) {
 			p := r.data(1250, inc)
 			change(p)
 			before := *p
-			if r.sw.Receive(0, 0, p); r.told() != "" || header(p) != header(&before) {
+			if r.sw.Receive(0, 0, p); r.listNotices() != "" || header(p) != header(&before) {
 				t.Errorf("%+v", header(p))
 			}
 		})
@@ -416,7 +417,7 @@ func TestProgram_RoutesMessagesThroughIngress(t *testing.T) {
 		p.Src = 9
 		r.sw.Receive(0, 0, p)
 	}
-	if d := r.sw.DropCounts(); r.told() != "" || d[dataplane.NoRoute] != 1 {
+	if d := r.sw.DropCounts(); r.listNotices() != "" || d[dataplane.NoRoute] != 1 {
 		t.Errorf("drops %v", d)
 	}
 }
@@ -461,7 +462,7 @@ func TestProgram_MatchesTranscriptByHand(t *testing.T) {
 				at.tokens, h.Flags, x.queue, x.token, x.tokens, x.want)
 		}
 	}
-	if got := r.told(); got != "2: 2500 1Gbps 1002, 3: 2500 1Gbps 1003, 5: 2500 1Gbps 1005" {
+	if got := r.listNotices(); got != "2: 2500 1Gbps 1002, 3: 2500 1Gbps 1003, 5: 2500 1Gbps 1005" {
 		t.Errorf("told: %s", got)
 	}
 }

@@ -86,8 +86,8 @@ func (r *rig) leave(port packet.PortID) *packet.Packet {
 	return p
 }
 
-// told returns the flows of the CNPs that wait at port 0.
-func (r *rig) told() (flows []int) {
+// listNotifiedFlows returns the flows of the CNPs that wait at port 0.
+func (r *rig) listNotifiedFlows() (flows []int) {
 	for p := r.leave(0); p != nil; p = r.leave(0) {
 		if p.Kind == packet.Notice {
 			flows = append(flows, int(p.Flow))
@@ -104,7 +104,7 @@ func TestNotifier_ReadsQueueAtChosenSide(t *testing.T) {
 	for i := range 10 {
 		r.arrive(r.data(i)) // finds i·1000 bytes
 	}
-	if got := fmt.Sprint(r.told()); got != "[5 6 7 8 9]" {
+	if got := fmt.Sprint(r.listNotifiedFlows()); got != "[5 6 7 8 9]" {
 		t.Errorf("at enqueue CNPs are about %s", got)
 	}
 	c := config()
@@ -113,13 +113,13 @@ func TestNotifier_ReadsQueueAtChosenSide(t *testing.T) {
 	for i := range 10 {
 		r.arrive(r.data(i))
 	}
-	if got := r.told(); got != nil {
+	if got := r.listNotifiedFlows(); got != nil {
 		t.Errorf("before anything leaves there are CNPs: %v", got)
 	}
 	for range 10 {
 		r.pool.Put(r.leave(1)) // packet i leaves 9−i behind
 	}
-	if got := fmt.Sprint(r.told()); got != "[0 1 2 3 4]" {
+	if got := fmt.Sprint(r.listNotifiedFlows()); got != "[0 1 2 3 4]" {
 		t.Errorf("at dequeue CNPs are about %s", got)
 	}
 	if r.pool.LiveCount() != 0 {
@@ -143,7 +143,7 @@ func TestWhenInPackets(t *testing.T) {
 				}
 				want = "[0 1 2 3 4]"
 			}
-			if got := fmt.Sprint(r.told()); got != want {
+			if got := fmt.Sprint(r.listNotifiedFlows()); got != want {
 				t.Errorf("CNPs are about %s, want %s", got, want)
 			}
 		})
@@ -177,7 +177,7 @@ func TestNotifier_NotifiesWhatECNMarks(t *testing.T) {
 				}
 				r.pool.Put(p)
 			}
-			return marked, r.told()
+			return marked, r.listNotifiedFlows()
 		}
 		want, none := outcome(ecn.Scheme(), false)
 		if want == "" || none != nil {
@@ -231,7 +231,7 @@ func TestAboutWhat(t *testing.T) {
 			c.change(p)
 			r.arrive(p)
 		}
-		if told := r.told(); told != nil {
+		if told := r.listNotifiedFlows(); told != nil {
 			t.Errorf("%s: CNPs about %v", c.name, told)
 		}
 		marked := false
@@ -248,7 +248,7 @@ func TestAboutWhat(t *testing.T) {
 	for i := range 40 {
 		r.arrive(r.data(i))
 	}
-	if n := len(r.told()); n != 35 {
+	if n := len(r.listNotifiedFlows()); n != 35 {
 		t.Errorf("%d CNPs about 35 packets", n)
 	}
 }
@@ -261,7 +261,7 @@ func TestTable_LimitsCNPsPerInterval(t *testing.T) {
 	for range 6 {
 		r.arrive(r.data(99))
 	}
-	r.told()
+	r.listNotifiedFlows()
 	for _, c := range []struct {
 		at   unit.Time
 		want string
@@ -270,7 +270,7 @@ func TestTable_LimitsCNPsPerInterval(t *testing.T) {
 		r.now = c.at
 		r.arrive(r.data(1))
 		r.arrive(r.data(2))
-		if got := fmt.Sprint(r.told()); got != c.want {
+		if got := fmt.Sprint(r.listNotifiedFlows()); got != c.want {
 			t.Errorf("at %v CNPs are about %s, want %s", c.at, got, c.want)
 		}
 	}
@@ -438,7 +438,7 @@ func TestNotifier_RoutesCNPsThroughIngress(t *testing.T) {
 		p.Src = 3
 		r.arrive(p)
 	}
-	if d := r.sw.DropCounts(); r.told() != nil || d[dataplane.NoRoute] != 1 {
+	if d := r.sw.DropCounts(); r.listNotifiedFlows() != nil || d[dataplane.NoRoute] != 1 {
 		t.Errorf("drops %v", d)
 	}
 }
@@ -473,7 +473,7 @@ func TestNoAllocation(t *testing.T) {
 	for i := range 10 {
 		r.arrive(r.data(i))
 	}
-	r.told()
+	r.listNotifiedFlows()
 	told := 0
 	if n := testing.AllocsPerRun(2000, func() {
 		r.now += us
