@@ -141,7 +141,8 @@ func TestProgram_OfferFollowsRCP(t *testing.T) {
 		{"the floor", 10 * ms, []stream{one, {flow: 11, rate: 700e6, to: ever, control: true}}, whole / 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := findFirstSupply(t, c.end, s, c.streams...); got > c.want*1.03+20e6 || got < c.want*0.97-20e6 || got > whole {
+			got := findFirstSupply(t, c.end, s, c.streams...)
+			if got > c.want*1.03+20e6 || got < c.want*0.97-20e6 || got > whole {
 				t.Errorf("supply %.0f, want %.0f", got, c.want)
 			}
 		})

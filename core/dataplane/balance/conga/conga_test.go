@@ -65,8 +65,8 @@ func deliverFeedback(t testing.TB, a *dataplanetest.SingleSwitch, now unit.Time,
 }
 
 // TestEstimator_ConvergesToRate checks CONGA §3.2: X = R·τ at rate R, less the share α that one period removes. After τ
-//  it has 1 − (1−α)^(τ/T_dre) of that, the rise time of a first-order filter. CE is X in units of Cτ/2^Q, here with 128
-//  of them.
+// it has 1 − (1−α)^(τ/T_dre) of that, the rise time of a first-order filter. CE is X in units of Cτ/2^Q, here with 128
+// of them.
 func TestEstimator_ConvergesToRate(t *testing.T) {
 	for _, share := range []float64{0.1, 0.25, 0.5, 0.9} {
 		t.Run(fmt.Sprint("share ", share), func(t *testing.T) {
@@ -252,7 +252,7 @@ func TestProgram_FlowletMinimisesCongestion(t *testing.T) {
 }
 
 // TestProgram_KeepsUplinkInTies checks CONGA §3.5: among equal uplinks a flow keeps its last one, and a new flow uses a
-//  random one. Within a flowlet the uplink never changes.
+// random one. Within a flowlet the uplink never changes.
 func TestProgram_KeepsUplinkInTies(t *testing.T) {
 	a := leaf(t, 4)
 	count := [4]float64{}
