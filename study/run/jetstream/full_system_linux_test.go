@@ -5,6 +5,8 @@ package jetstream
 import (
 	"os"
 	"path/filepath"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -16,19 +18,22 @@ import (
 // TestFullDisk fills the disk of the queue, of the results, or of both. The coordinator must report this and wait,
 // and continue when there is space.
 func TestFullDisk(t *testing.T) {
+	const queueNotice, resultsNotice = "all runs wait for disk space", "results wait for free space"
 	for name, parts := range map[string]struct {
 		queue, results bool
-		says           string
+		notices        []string // one of them is issued
 	}{
-		"of the queue":   {true, false, "is not writable"},
-		"of the results": {false, true, "results wait for free space"},
-		"of both":        {true, true, "wait for free space"}, // for the queue or for the results, whichever finds out first
+		"of the queue":   {true, false, []string{queueNotice}},
+		"of the results": {false, true, []string{resultsNotice}},
+		"of both":        {true, true, []string{queueNotice, resultsNotice}},
 	} {
-		t.Run(name, func(t *testing.T) { fullDisk(t, parts.queue, parts.results, parts.says) })
+		t.Run(name, func(t *testing.T) { testFullDisk(t, parts.queue, parts.results, parts.notices) })
 	}
 }
 
-func fullDisk(t *testing.T, queue, kept bool, says string) {
+// testFullDisk executes a sweep whose queue, results, or both are on a small disk, which is full while a worker sends
+// its later results, until one of the notices is issued.
+func testFullDisk(t *testing.T, queue, kept bool, notices []string) {
 	if os.Getuid() != 0 {
 		t.Skip("needs root: it mounts a small disk")
 	}
@@ -46,42 +51,58 @@ func fullDisk(t *testing.T, queue, kept bool, says string) {
 	if kept {
 		p.dir = filepath.Join(disk, "results")
 	}
-	ballast := filepath.Join(disk, "ballast")
+	isIssued := func() bool { return slices.ContainsFunc(notices, p.notices.has) }
+	full := ballast{name: filepath.Join(disk, "ballast")}
 	var made atomic.Int64
-	full := make(chan struct{})
-	waits := func(data []byte) []byte { // all but sixty results come when the disk is full
+	change := func(data []byte) []byte { // fills the disk, also what the queue has freed, before each later result
 		if made.Add(1) > 60 {
-			<-full
+			full.fill(t)
 		}
 		return data
 	}
 	p.guests(func(j *Join) {
-		p.worker(Worker{Name: "a", change: waits}, j)
-		p.worker(Worker{Name: "b", change: waits}, j)
+		p.worker(Worker{Name: "a", change: change}, j)
+		p.worker(Worker{Name: "b", change: change}, j)
 	})
-	p.group.Go(func() { // by what was made, for not each of it is told as progress
-		await.AwaitCondition(t, "60 results", func() bool { return made.Load() >= 60 })
-		fill(t, ballast)
-		close(full)
-		await.AwaitCondition(t, "it says that the disk is full", func() bool { return p.notices.has(says) })
-		if err := os.Remove(ballast); err != nil {
-			t.Error(err)
-		}
+	ended := make(chan struct{})
+	p.group.Go(func() {
+		await.AwaitCondition(t, "a notice of the full disk", func() bool {
+			select {
+			case <-ended:
+				return true
+			default:
+				return isIssued()
+			}
+		})
+		full.remove(t)
 	})
 	o, c, err := p.execute(t.Context(), s)
+	close(ended)
 	if err != nil || o.Missing > 0 || len(o.Failed) > 0 {
 		t.Fatalf("%v, %d missing, failed %v", err, o.Missing, o.Failed)
 	}
 	p.same(want)
-	if !p.notices.has(says) || !p.notices.has("the sweep continues") {
+	if !isIssued() || !p.notices.has("the sweep continues") {
 		t.Errorf("%q", p.notices.texts())
 	}
 	t.Logf("%v; %q", c.Status(), p.notices.texts())
 }
 
-// fill writes a file until its disk is full.
-func fill(t *testing.T, name string) {
-	f, err := os.Create(name)
+// ballast is a file that fills its disk until it is removed. It may be used from several goroutines.
+type ballast struct {
+	name    string
+	lock    sync.Mutex
+	removed bool
+}
+
+// fill extends the file until the disk is full. After remove, it has no effect.
+func (b *ballast) fill(t *testing.T) {
+	b.lock.Lock()
+	defer b.lock.Unlock()
+	if b.removed {
+		return
+	}
+	f, err := os.OpenFile(b.name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		t.Error(err)
 		return
@@ -89,5 +110,15 @@ func fill(t *testing.T, name string) {
 	defer f.Close()
 	for block := make([]byte, 4096); err == nil; {
 		_, err = f.Write(block)
+	}
+}
+
+// remove frees the disk.
+func (b *ballast) remove(t *testing.T) {
+	b.lock.Lock()
+	defer b.lock.Unlock()
+	b.removed = true
+	if err := os.Remove(b.name); err != nil {
+		t.Error(err)
 	}
 }
